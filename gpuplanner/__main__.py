@@ -1,0 +1,22 @@
+"""The `gpuplanner` command, which is also `python -m gpuplanner`: the window or the command line. Wires neither."""
+
+import sys
+
+
+def main() -> int:
+    """Open the window when there is nothing to say or only plans to open, else run the command line.
+
+    Returns the exit code.
+    """
+    arguments = sys.argv[1:]
+    if all(argument.endswith(".gpuplan") for argument in arguments):
+        from gpuplanner.ui.application import main as open_window
+
+        return open_window(arguments)
+    from gpuplanner.cli.main import main as run_command
+
+    return run_command(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What exists: GPUs, links, instances, models, compatibility and rules, read from plain files."""

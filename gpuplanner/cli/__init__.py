@@ -1,0 +1,1 @@
+"""One face of gpuplanner: the command line."""

@@ -1,0 +1,1 @@
+"""The formulas: one pure function each, for floats, arrays and explanations alike."""

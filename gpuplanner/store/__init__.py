@@ -1,0 +1,1 @@
+"""What is kept: one SQLite file of plans, and its migrations."""

@@ -1,0 +1,1 @@
+"""What to run: one frozen type for each kind of workload, and the readers of model files."""

@@ -1,0 +1,55 @@
+"""What every test gets: no screen, a home of its own, no threads left behind."""
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+ROOT = Path(__file__).resolve().parent.parent
+USER_FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "APPDATA", "LOCALAPPDATA")
+
+
+@pytest.fixture(scope="session")
+def project_root() -> Path:
+    """The root of the checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared_dir() -> Path:
+    """The folder of shared facts, recordings and measurements; the test is skipped where it does not lie beside."""
+    shared = ROOT.parent / "shared"
+    if not (shared / "facts").is_dir():
+        pytest.skip("the shared facts are not beside this checkout")
+    return shared
+
+
+@pytest.fixture(autouse=True)
+def user_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home for settings, data and caches, so that no test sees or changes those of the person who runs it."""
+    home = tmp_path_factory.mktemp("home")
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(home))
+    for name in USER_FOLDERS:
+        monkeypatch.setenv(name, str(home / name.lower()))
+    return home
+
+
+@pytest.fixture(autouse=True)
+def _no_threads_left() -> Iterator[None]:
+    """Fails a test that leaves a Python thread running: it would go on into the tests that follow."""
+    before = set(threading.enumerate())
+    yield
+    left: list[threading.Thread] = []
+    deadline = time.monotonic() + 2
+    while time.monotonic() < deadline:
+        left = [t for t in threading.enumerate() if t not in before and not isinstance(t, threading._DummyThread)]
+        if not left:
+            return
+        time.sleep(0.01)
+    pytest.fail(f"threads left running: {', '.join(t.name for t in left)}")
