@@ -1,0 +1,101 @@
+"""Efficiencies: calibrated shares, latencies and overheads of real hardware and software, as data with their sources.
+
+`catalogs/efficiency/<name>.yaml` is one table. An entry holds for a GPU, else for its architecture, else for any; the
+rung that was found is told with it, so that a number can say how near the measurements behind it are.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from gpuplanner.catalog.entries import Gpu
+from gpuplanner.facts import MissingFactError, Source
+from gpuplanner.figures import Rung
+
+
+@dataclass(frozen=True, slots=True)
+class Efficiency:
+    """One entry of a table: its values by name, how many measured points stand behind it, and where they are from."""
+
+    values: Mapping[str, float]
+    points: int
+    source: Source
+    rung: Rung
+
+    def __getitem__(self, name: str) -> float:
+        return self.values[name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    gpu: str
+    architecture: str
+    variant: str
+    values: Mapping[str, float]
+    points: int
+    source: Source
+
+
+class Efficiencies:
+    """All efficiency tables. `variant` tells apart what one table holds for several dtypes, servers or links."""
+
+    def __init__(self, tables: Mapping[str, tuple[_Entry, ...]]) -> None:
+        self._tables = tables
+
+    def names(self) -> tuple[str, ...]:
+        """The names of the tables."""
+        return tuple(self._tables)
+
+    def find(self, table: str, gpu: Gpu, variant: str = "") -> Efficiency:
+        """The nearest entry for a GPU. Raises MissingFactError when the table has none for this variant."""
+        entries = [e for e in self._tables.get(table, ()) if e.variant == variant]
+        ladder = (
+            (Rung.SAME_GPU, lambda e: e.gpu == gpu.id),
+            (
+                Rung.SAME_ARCHITECTURE,
+                lambda e: not e.gpu and "" != e.architecture == gpu.architecture,
+            ),
+            (Rung.OTHER_ARCHITECTURE, lambda e: not e.gpu and not e.architecture),
+        )
+        for rung, holds in ladder:
+            for entry in entries:
+                if holds(entry):
+                    found = rung if entry.points else Rung.ROOFLINE
+                    return Efficiency(entry.values, entry.points, entry.source, found)
+        raise MissingFactError(gpu.name, f"efficiency {table} {variant}".strip())
+
+    def constants(self, table: str, variant: str = "") -> Efficiency:
+        """The entry of a table that does not depend on the GPU. Raises MissingFactError when there is none."""
+        for entry in self._tables.get(table, ()):
+            if entry.variant == variant and not entry.gpu and not entry.architecture:
+                return Efficiency(entry.values, entry.points, entry.source, Rung.OTHER_ARCHITECTURE)
+        raise MissingFactError(table, variant or "constants")
+
+
+def read_efficiencies(folder: Path) -> Efficiencies:
+    """All tables of a folder. They come with the app; a fault in one is a programming fault (KeyError, ValueError).
+
+    A file is `sources: {id: {citation, date, from_memory?}}` and `entries:` with `gpu` or `architecture` or neither,
+    `variant`, `values: {name: number}`, `points` and `source`.
+    """
+    tables: dict[str, tuple[_Entry, ...]] = {}
+    for path in sorted(folder.glob("*.yaml")):
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        sources = {
+            key: Source(key, s["citation"], str(s.get("date", "")), bool(s.get("from_memory", False)))
+            for key, s in content["sources"].items()
+        }
+        tables[path.stem] = tuple(
+            _Entry(
+                str(e.get("gpu", "")),
+                str(e.get("architecture", "")),
+                str(e.get("variant", "")),
+                {str(k): float(v) for k, v in e["values"].items()},
+                int(e.get("points", 0)),
+                sources[e["source"]],
+            )
+            for e in content["entries"]
+        )
+    return Efficiencies(tables)

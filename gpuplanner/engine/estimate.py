@@ -1,0 +1,134 @@
+"""The result of an estimate, as data: memory, time, limits, host needs, power and cost, each number a Figure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gpuplanner.engine.machine import Machine
+from gpuplanner.figures import Figure
+from gpuplanner.messages import Message
+from gpuplanner.workload.plan import Plan
+
+
+class Fit(StrEnum):
+    """The three verdicts. Tight: under 2 GiB or under 5 % free, or inside the range of the estimate."""
+
+    FITS = "fits"
+    TIGHT = "tight"
+    DOES_NOT_FIT = "does not fit"
+
+
+class Limit(StrEnum):
+    """What the time goes to, and so what a faster machine would have to have more of."""
+
+    COMPUTE = "compute"
+    HBM = "hbm"
+    LINK = "link"
+    NETWORK = "network"
+    STORAGE = "storage"
+    CPU = "cpu"
+    LATENCY = "latency"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A named share of a whole: a memory component (bytes) or an operator (seconds). Text: message `part.<id>`."""
+
+    id: str
+    figure: Figure
+    limit: Limit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A phase of the run with what is in memory of one GPU then. Text: message `phase.<id>`."""
+
+    id: str
+    parts: tuple[Part, ...]
+    total: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Memory of the fullest GPU. `needed` is what the work needs, `reserved` what the software takes (a server's pool).
+
+    `usable`: what a program can allocate.
+    """
+
+    usable: Figure
+    needed: Figure
+    reserved: Figure
+    phases: tuple[Phase, ...]
+    peak_phase: str
+
+    @property
+    def free(self) -> float:
+        """Bytes that stay free at the peak; negative when it does not fit."""
+        return self.usable.value - self.needed.value
+
+
+@dataclass(frozen=True, slots=True)
+class HostNeed:
+    """Something the host must offer: what the work needs, what the machine has (None: not known), rules beside.
+
+    `id`: vcpus, ram, storage, storage_rate, network. `rules`: ids of catalog rules and the value each asks for.
+    """
+
+    id: str
+    need: Figure
+    offered: float | None
+    rules: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The way of running that was estimated, after defaults and search: parallel degrees and choices that matter."""
+
+    tensor_parallel: int = 1
+    pipeline_parallel: int = 1
+    context_parallel: int = 1
+    expert_parallel: int = 1
+    data_parallel: int = 1
+    replicas: int = 1
+    micro_batch: int = 1
+    choices: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of the plan that was tried and works: what (a message), the plan it makes, and what it comes to."""
+
+    what: Message
+    plan: Plan
+    fit: Fit
+    free_bytes: float
+    headline: Figure | None = None
+    headline_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Everything computed for one plan on one machine in one way of running.
+
+    `metrics` by id, those that apply: serving `ttft_s, tpot_s, output_tokens_per_s, request_per_s, resident_sequences,
+    max_concurrency, max_length, kv_pool_tokens, kv_bytes_per_token, usd_per_mtoken`; training `step_s,
+    tokens_per_s, tokens_per_s_per_gpu, mfu, hfu, job_s, job_usd, usd_per_mtoken, max_micro_batch, max_sequence`;
+    both `usd_per_hour, usd_per_month, power_w, energy_j`. Text: message `metric.<id>`.
+    `time`: the parts of one step (`step_name`: decode_step, train_step), each with its limit; `limits` their shares.
+    """
+
+    plan: Plan
+    machine: Machine
+    way: Way
+    fit: Fit
+    reason: Message
+    memory: Memory
+    step_name: str
+    time: tuple[Part, ...]
+    limits: tuple[tuple[Limit, float], ...]
+    metrics: Mapping[str, Figure]
+    host: tuple[HostNeed, ...]
+    unknown: tuple[Message, ...] = ()
+    remarks: tuple[Message, ...] = ()
+    unmet: tuple[Message, ...] = ()
+    changes: tuple[Change, ...] = ()

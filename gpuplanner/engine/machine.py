@@ -1,0 +1,51 @@
+"""The machine that an estimate is for: GPUs, the links between them, the host and its price. Types only."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from gpuplanner.catalog.entries import Gpu, Instance, Price
+
+
+class Topology(StrEnum):
+    """How the GPUs of a node reach each other."""
+
+    SINGLE = "single"
+    SWITCHED = "switched"
+    BRIDGED_PAIRS = "bridged pairs"
+    PCIE = "pcie"
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What surrounds the GPUs of one node; None is not known."""
+
+    vcpus: float | None = None
+    ram_bytes: float | None = None
+    local_storage_bytes: float | None = None
+    network_bytes_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """`nodes` nodes of `gpus_per_node` equal GPUs. `link_bytes_per_s`: one way, for one GPU, inside a node.
+
+    `gpu_fraction` below 1: each "GPU" is a slice of one. `price` is for one node and hour, in its own currency;
+    `usd_per_hour` for all nodes, None when no price is known or its currency has no rate.
+    """
+
+    gpu: Gpu
+    gpus_per_node: int
+    nodes: int
+    topology: Topology
+    link_bytes_per_s: float
+    host: Host
+    gpu_fraction: Fraction = Fraction(1)
+    instance: Instance | None = None
+    price: Price | None = None
+    usd_per_hour: float | None = None
+
+    @property
+    def gpus(self) -> int:
+        """All GPUs of all nodes."""
+        return self.gpus_per_node * self.nodes

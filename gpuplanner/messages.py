@@ -1,0 +1,83 @@
+"""Text for people: a message is an id with values, rendered late in English or Simplified Chinese. No Qt.
+
+The texts stand in `resources/locale/<language>/LC_MESSAGES/<domain>.po`, compiled to `.mo`; the domain is the part of
+the id before the first dot.
+"""
+
+import gettext
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeAlias
+
+from gpuplanner.paths import shipped
+
+
+class Language(StrEnum):
+    """The languages that every text exists in."""
+
+    ENGLISH = "en"
+    CHINESE = "zh_CN"
+
+    @classmethod
+    def from_locale(cls, name: str | None) -> "Language":
+        """The language for a locale name such as `zh_CN.UTF-8`; English when there is no better."""
+        return cls.CHINESE if (name or "").replace("-", "_").lower().startswith("zh") else cls.ENGLISH
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A text for people: its id and the values that go into it. A value may itself be a message."""
+
+    id: str
+    values: Mapping[str, "MessageValue"] = field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash((self.id, tuple(sorted((k, str(v)) for k, v in self.values.items()))))
+
+
+MessageValue: TypeAlias = str | int | float | Message
+
+
+def msg(message_id: str, /, **values: MessageValue) -> Message:
+    """A message by its id, with its values by name."""
+    return Message(message_id, values)
+
+
+class Translator:
+    """Renders messages in one language. Domains are loaded when first used."""
+
+    def __init__(self, language: Language, locale_folder: Path | None = None) -> None:
+        self.language = language
+        self._folder = locale_folder or shipped("resources") / "locale"
+        self._domains: dict[str, gettext.NullTranslations] = {}
+
+    def text(self, message: Message | str, **values: MessageValue) -> str:
+        """The text of `message` (or of an id with `values`). Without a text it raises KeyError."""
+        if isinstance(message, str):
+            message = Message(message, values)
+        template = self._domain(message.id.partition(".")[0]).gettext(message.id)
+        if template == message.id:
+            raise KeyError(f"message {message.id!r} has no text in {self.language.value}")
+        rendered = {k: self.text(v) if isinstance(v, Message) else v for k, v in message.values.items()}
+        return template.format(**rendered) if rendered else template
+
+    def has(self, message_id: str) -> bool:
+        """Whether a text exists for this id."""
+        return self._domain(message_id.partition(".")[0]).gettext(message_id) != message_id
+
+    def _domain(self, name: str) -> gettext.NullTranslations:
+        if name not in self._domains:
+            self._domains[name] = gettext.translation(
+                name, self._folder, languages=[self.language.value], fallback=True
+            )
+        return self._domains[name]
+
+
+class InputError(ValueError):
+    """What a person gave cannot be used. Carries a message that says what, where, and what to do."""
+
+    def __init__(self, message: Message) -> None:
+        super().__init__(message.id, dict(message.values))
+        self.message = message

@@ -1,0 +1,21 @@
+"""Which model a workload runs: one of the catalog by its id, or one read from a file and kept in the plan."""
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from gpuplanner.catalog.architecture import ModelArchitecture
+
+
+class ModelChoice(BaseModel):
+    """Exactly one of `catalog_id` and `architecture`. `read_from` is the name of the file the latter came from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    catalog_id: str | None = None
+    architecture: ModelArchitecture | None = None
+    read_from: str = ""
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> "ModelChoice":
+        if (self.catalog_id is None) == (self.architecture is None):
+            raise ValueError("give either the id of a model in the catalog or an architecture read from a file")
+        return self

@@ -1,0 +1,65 @@
+"""A plan: what to run, within which limits, on which machine. What a `.gpuplan` file holds (JSON)."""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from gpuplanner.workload.serving import Serving
+from gpuplanner.workload.training import Training
+
+Workload = Annotated[Serving | Training, Field(discriminator="kind")]
+WORKLOADS: tuple[type[Serving] | type[Training], ...] = (Serving, Training)
+"""Every workload kind, in the order of the wizard."""
+
+
+class Objective(StrEnum):
+    """What a search puts first."""
+
+    COST = "cost"
+    TIME = "time"
+    FEWEST_GPUS = "fewest-gpus"
+
+
+class Constraints(BaseModel):
+    """What an answer must respect. None and empty mean no limit. Money is in US dollars."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    budget_usd_per_month: float | None = Field(None, gt=0)
+    budget_usd_per_job: float | None = Field(None, gt=0)
+    memory_free_share: float = Field(0.05, ge=0, lt=1)
+    max_gpus: int | None = Field(None, ge=1)
+    providers: tuple[str, ...] = ()
+    regions: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+    price_known: bool = False
+    objective: Objective = Objective.COST
+
+
+class MachineChoice(BaseModel):
+    """A machine by catalog ids: `nodes` of an instance, or `gpus` bare GPUs of one type in nodes of `per_node`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    instance_id: str | None = None
+    nodes: int = Field(1, ge=1, le=100_000)
+    gpu_id: str | None = None
+    gpus: int = Field(1, ge=1, le=1_000_000)
+    per_node: int = Field(8, ge=1, le=128)
+
+
+class Plan(BaseModel):
+    """Everything that a person said. `catalog_hash` and `app_version` tell with which facts it was last worked out."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal["gpuplan/1"] = "gpuplan/1"
+    name: str = Field("", max_length=200)
+    workload: Workload
+    constraints: Constraints = Constraints()
+    machine: MachineChoice | None = None
+    notes: str = Field("", max_length=100_000)
+    catalog_hash: str = ""
+    app_version: str = ""
+    sample: bool = False

@@ -1,0 +1,57 @@
+"""What to run: serving a language model to users. A type and its defaults; nothing is computed here."""
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from gpuplanner.units import Unit
+from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.precision import KvPrecision, WeightPrecision
+from gpuplanner.workload.wizard import ask
+
+
+class Server(StrEnum):
+    """The software that serves. Each has its own flags, defaults and way of dividing memory."""
+
+    VLLM = "vllm"
+    SGLANG = "sglang"
+    TENSORRT_LLM = "tensorrt-llm"
+    LLAMA_CPP = "llama.cpp"
+    TRANSFORMERS = "transformers"
+
+
+class Serving(BaseModel):
+    """LLM serving. A flag that is None has the server's own default (see `catalogs/efficiency/servers.yaml`).
+
+    `concurrency`: requests that clients keep open at once; `request_rate`: new requests a second, used when concurrency
+    is None. `max_length`: the longest prompt plus answer that one request may have; None is input + output.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["serving"] = "serving"
+    model: ModelChoice = Field(json_schema_extra=ask("model", control="model"))
+    weight_precision: WeightPrecision | None = Field(None, json_schema_extra=ask("model"))
+    kv_precision: KvPrecision | None = Field(None, json_schema_extra=ask("model"))
+
+    input_tokens: int = Field(2000, ge=1, le=10_000_000, json_schema_extra=ask("use", Unit.TOKEN))
+    output_tokens: int = Field(500, ge=1, le=10_000_000, json_schema_extra=ask("use", Unit.TOKEN))
+    concurrency: int | None = Field(32, ge=1, le=1_000_000, json_schema_extra=ask("use", Unit.COUNT))
+    request_rate: float | None = Field(None, gt=0, le=1e6, json_schema_extra=ask("use", Unit.REQUEST_PER_S))
+    max_length: int | None = Field(None, ge=1, le=20_000_000, json_schema_extra=ask("use", Unit.TOKEN, advanced=True))
+    shared_prefix_tokens: int = Field(0, ge=0, json_schema_extra=ask("use", Unit.TOKEN, advanced=True))
+
+    ttft_goal_s: float | None = Field(None, gt=0, json_schema_extra=ask("goals", Unit.SECOND))
+    tpot_goal_s: float | None = Field(None, gt=0, json_schema_extra=ask("goals", Unit.SECOND))
+
+    server: Server = Field(Server.VLLM, json_schema_extra=ask("way"))
+    tensor_parallel: int | None = Field(None, ge=1, le=1024, json_schema_extra=ask("way", Unit.COUNT))
+    pipeline_parallel: int | None = Field(None, ge=1, le=1024, json_schema_extra=ask("way", Unit.COUNT, True))
+    expert_parallel: bool = Field(False, json_schema_extra=ask("way", advanced=True))
+    memory_utilisation: float | None = Field(None, gt=0, le=1, json_schema_extra=ask("way", Unit.RATIO, True))
+    max_batched_tokens: int | None = Field(None, ge=1, json_schema_extra=ask("way", Unit.TOKEN, True))
+    max_sequences: int | None = Field(None, ge=1, json_schema_extra=ask("way", Unit.COUNT, True))
+    chunked_prefill: bool | None = Field(None, json_schema_extra=ask("way", advanced=True))
+    eager: bool = Field(False, json_schema_extra=ask("way", advanced=True))
+    cpu_offload_bytes: float = Field(0, ge=0, json_schema_extra=ask("way", Unit.BYTE, True, "bytes"))

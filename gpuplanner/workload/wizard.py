@@ -1,0 +1,42 @@
+"""How a workload's fields are asked for: the wizard is drawn from these notes on the type. No Qt, no texts."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from gpuplanner.units import Unit
+
+_KEY = "ask"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """How one field is asked for.
+
+    `step` groups fields ("model", "use", "way", "goals"); `unit` is the unit of the stored number; `advanced` fields
+    stand behind "more"; `control` overrides the control that the field's type implies ("model", "percent", "bytes").
+    Label: message `field.<kind>.<name>`; help: `field.<kind>.<name>.help`; a choice: `choice.<enum>.<value>`.
+    """
+
+    step: str
+    unit: Unit | None = None
+    advanced: bool = False
+    control: str = ""
+
+
+def ask(step: str, unit: Unit | None = None, advanced: bool = False, control: str = "") -> dict[str, Any]:
+    """The `json_schema_extra` of a field that the wizard shows."""
+    return {_KEY: {"step": step, "unit": unit.value if unit else None, "advanced": advanced, "control": control}}
+
+
+def asked(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo, Ask]]:
+    """The fields of a workload type that the wizard shows, in order."""
+    for name, info in model.model_fields.items():
+        extra = info.json_schema_extra
+        note = extra.get(_KEY) if isinstance(extra, dict) else None
+        if isinstance(note, dict):
+            unit = Unit(str(note["unit"])) if note["unit"] else None
+            yield name, info, Ask(str(note["step"]), unit, bool(note["advanced"]), str(note["control"]))
