@@ -1,0 +1,43 @@
+# `make run` opens the window, `make test` checks everything; each sets up what it needs first.
+# PYTHON=/path/to/python3.12 uses that interpreter; ARGS="…" goes to gpuplanner or to pytest.
+
+.PHONY: run test lint format messages screenshots lock
+
+IN := .venv/bin/python
+export PYTHON
+
+run:
+	@sh packaging/setup.sh run
+	@$(IN) -m gpuplanner $(ARGS)
+
+test:
+	@sh packaging/setup.sh test
+	@sh packaging/check.sh test $(ARGS)
+
+lint:
+	@sh packaging/setup.sh test
+	@sh packaging/check.sh lint
+
+format:
+	@sh packaging/setup.sh test
+	@$(IN) -m ruff check --quiet --fix .
+	@$(IN) -m ruff format --quiet .
+
+# Compiles every .po to the .mo beside it. Both are committed, so that running needs no compiler.
+DOMAINS = $(sort $(basename $(notdir $(wildcard resources/locale/*/LC_MESSAGES/*.po))))
+messages:
+	@sh packaging/setup.sh test
+	@$(IN) -m babel.messages.frontend --quiet compile --directory resources/locale --domain "$(DOMAINS)"
+
+# The pictures of the README, written by the tests that look at them.
+screenshots:
+	@sh packaging/setup.sh test
+	@GPUPLANNER_SCREENSHOTS=docs/screenshots QT_QPA_PLATFORM=offscreen $(IN) -m pytest -m screenshots $(ARGS)
+
+# Resolves the dependencies of pyproject.toml anew, for every Python and system that it names.
+RESOLVE = $(IN) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url
+lock: export UV_CUSTOM_COMPILE_COMMAND = make lock
+lock:
+	@sh packaging/setup.sh test
+	@$(RESOLVE) $(ARGS) pyproject.toml --group build --output-file requirements.lock
+	@$(RESOLVE) $(ARGS) pyproject.toml --group build --group dev --constraint requirements.lock --output-file requirements-dev.lock

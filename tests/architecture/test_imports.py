@@ -1,0 +1,126 @@
+"""The design's rules about who imports whom and what, held by reading and by running."""
+
+import ast
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from importlinter.api import read_configuration
+
+POSIX_ONLY = {
+    "crypt", "curses", "fcntl", "grp", "posix", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty",
+}  # fmt: skip
+WITHOUT_A_CLOCK = ("engine", "figures.py", "facts.py", "units.py", "workload")
+CLOCKS = {"now", "utcnow", "today"}
+QT = ("PySide6", "shiboken6", "pyqtgraph")
+
+
+def modules_under(*paths: Path) -> Iterator[Path]:
+    for path in paths:
+        yield from sorted(path.rglob("*.py")) if path.is_dir() else [path]
+
+
+def imported_at_module_level(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """The modules that importing this one imports: functions are left out, and what a platform check guards."""
+    waiting: list[ast.AST] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            yield from ((alias.name.partition(".")[0], node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield (node.module or "").partition(".")[0], node.lineno
+        elif isinstance(node, ast.If) and ast.unparse(node.test).startswith(("sys.platform", "os.name")):
+            continue
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting.extend(ast.iter_child_nodes(node))
+
+
+def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
+    """The contracts of pyproject.toml, checked over the package in `folder`."""
+    check = "import sys; from importlinter.api import use_cases; sys.exit(not use_cases.lint_imports(cache_dir=None))"
+    return subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, '.'); {check}"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def package_copy(project_root: Path, tmp_path: Path) -> Path:
+    """A copy of the package and its contracts, to break."""
+    shutil.copytree(project_root / "gpuplanner", tmp_path / "gpuplanner", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(project_root / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def test_the_contracts_of_the_design_hold(project_root):
+    assert {c["id"] for c in read_configuration(str(project_root / "pyproject.toml"))["contracts_options"]} == {
+        "layers",
+        "qt",
+        "pure",
+    }
+    checked = lint_imports(project_root)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "broken"),
+    [
+        ("figures.py", "import gpuplanner.catalog", "Imports point down only"),
+        ("cli/__init__.py", "import gpuplanner.ui", "Imports point down only"),
+        ("ui/__init__.py", "import gpuplanner.cli", "Imports point down only"),
+        ("store/__init__.py", "from PySide6 import QtCore", "Only the window imports Qt"),
+        ("cli/__init__.py", "import pyqtgraph", "Only the window imports Qt"),
+        ("engine/formulas/__init__.py", "import subprocess", "What computes does no input or output"),
+        ("units.py", "import time", "What computes does no input or output"),
+    ],
+)
+def test_an_import_against_the_design_is_found(package_copy, module, line, broken):
+    source = package_copy / "gpuplanner" / module
+    source.write_text(f"{source.read_text(encoding='utf-8')}\n{line}\n", encoding="utf-8")
+    checked = lint_imports(package_copy)
+    assert checked.returncode == 1, checked.stdout + checked.stderr
+    assert f"{broken} BROKEN" in checked.stdout
+
+
+def test_a_module_in_no_layer_is_found(package_copy):
+    (package_copy / "gpuplanner" / "helpers.py").write_text("", encoding="utf-8")
+    checked = lint_imports(package_copy)
+    assert checked.returncode == 1
+    assert "helpers" in checked.stdout
+
+
+@pytest.mark.parametrize("module", ["gpuplanner.cli.main", "gpuplanner.workspace"])
+def test_the_command_line_works_without_qt(module):
+    script = f"import json, sys, {module}; print(json.dumps(sorted(sys.modules)))"
+    loaded = json.loads(subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout)
+    assert [name for name in loaded if name.startswith(QT)] == []
+
+
+def test_nothing_is_imported_that_only_posix_has(project_root):
+    found = [
+        f"{path.relative_to(project_root)}:{line} imports {name}"
+        for path in modules_under(project_root / "gpuplanner")
+        for name, line in imported_at_module_level(ast.parse(path.read_text(encoding="utf-8")))
+        if name in POSIX_ONLY
+    ]
+    assert found == []
+
+
+def test_what_computes_reads_no_clock_and_opens_no_file(project_root):
+    found = []
+    for path in modules_under(*(project_root / "gpuplanner" / part for part in WITHOUT_A_CLOCK)):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            reads_files = called == "open" and "workload" not in path.relative_to(project_root).parts
+            if reads_files or (isinstance(node.func, ast.Attribute) and called in CLOCKS):
+                found.append(f"{path.relative_to(project_root)}:{node.lineno} calls {called}")
+    assert found == []
