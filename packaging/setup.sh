@@ -49,7 +49,7 @@ find_python() {
 is_installed() {
     for name in "$1" "$1t64"; do
         case $(dpkg-query -W -f '${db:Status-Status} ' "$name" 2>/dev/null) in
-            *"installed "*) return 0 ;;
+            "installed "* | *" installed "*) return 0 ;;
         esac
     done
     return 1

@@ -24,8 +24,13 @@ case "$*" in
     "-m pip "*) echo "pip $*" >>"$CALLS"; exit "${PIP_FAILS:-0}" ;;
 esac
 """
-# Answers as dpkg-query does for the names in $INSTALLED.
-DPKG_QUERY = 'case " $INSTALLED " in *" $4 "*) echo "installed " ;; *) exit 1 ;; esac'
+# Answers as dpkg-query does: the names in $INSTALLED are, venv is known to it but not installed, others are unknown.
+DPKG_QUERY = """
+case " $INSTALLED " in
+    *" $4 "*) echo "installed " ;;
+    *) case $4 in *venv) echo "not-installed " ;; *) exit 1 ;; esac ;;
+esac
+"""
 QT = (
     "libglib2.0-0 libgl1 libegl1 libxkbcommon0 libfreetype6 libfontconfig1 libdbus-1-3 libxkbcommon-x11-0 "
     "libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0"
