@@ -1,0 +1,38 @@
+"""The verdict on memory: fits, tight, does not fit, with its reason. The thresholds stand here and nowhere else."""
+
+from gpuplanner.engine.estimate import Fit
+from gpuplanner.figures import Figure
+from gpuplanner.messages import Message, msg
+from gpuplanner.units import GIB, Display, show_bytes
+
+TIGHT_FREE_BYTES = 2 * GIB
+"""Less than this stays free: tight. A driver update, a second process or a longer prompt takes as much."""
+TIGHT_FREE_SHARE = 0.05
+"""Less than this share of the usable memory stays free: tight."""
+
+
+def verdict(usable: Figure, needed: Figure) -> tuple[Fit, Message]:
+    """Whether `needed` bytes fit into `usable` bytes of one GPU, and why (the amounts in GiB).
+
+    Does not fit: the expected need is above what is usable. Tight: it is below, but less than 2 GiB or 5 % stay free,
+    or the upper end of the need's range (or the lower end of what is usable) is not covered.
+    """
+    free = usable.value - needed.value
+    amounts = {
+        "needed": _shown(needed.value),
+        "usable": _shown(usable.value),
+        "free": _shown(abs(free)),
+    }
+    if free < 0:
+        return Fit.DOES_NOT_FIT, msg("limits.memory.does_not_fit", **amounts)
+    if needed.high > usable.low:
+        return Fit.TIGHT, msg("limits.memory.inside_range", high=_shown(needed.high), **amounts)
+    if free < TIGHT_FREE_BYTES:
+        return Fit.TIGHT, msg("limits.memory.few_bytes", limit=_shown(TIGHT_FREE_BYTES), **amounts)
+    if free < TIGHT_FREE_SHARE * usable.value:
+        return Fit.TIGHT, msg("limits.memory.small_share", percent=TIGHT_FREE_SHARE * 100, **amounts)
+    return Fit.FITS, msg("limits.memory.fits", **amounts)
+
+
+def _shown(value_bytes: float) -> str:
+    return str(show_bytes(value_bytes, Display()))
