@@ -48,6 +48,6 @@ def test_the_thresholds_are_those_of_the_product():
 @pytest.mark.parametrize("language", Language)
 def test_every_reason_says_its_amounts(language):
     text = Translator(language).text(verdict(usable(24), need(30))[1])
-    assert "30 GiB" in text
-    assert "24 GiB" in text
-    assert "6 GiB" in text
+    assert "30.0 GiB" in text
+    assert "24.0 GiB" in text
+    assert "6.00 GiB" in text
