@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 purpose=${1:?run or test}
 
 # What Qt opens at run time, as Debian and Ubuntu name it; the second line only with a screen.
-qt_packages="libglib2.0-0 libgl1 libegl1 libxkbcommon0 libfreetype6 libfontconfig1 libdbus-1-3
+qt_packages="libglib2.0-0 libgl1 libegl1 libopengl0 libxkbcommon0 libfreetype6 libfontconfig1 libdbus-1-3
     libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0"
 # Chinese text needs a font that has it; this one is wanted where there is none.
 font_package=fonts-noto-cjk

@@ -32,7 +32,7 @@ case " $INSTALLED " in
 esac
 """
 QT = (
-    "libglib2.0-0 libgl1 libegl1 libxkbcommon0 libfreetype6 libfontconfig1 libdbus-1-3 libxkbcommon-x11-0 "
+    "libglib2.0-0 libgl1 libegl1 libopengl0 libxkbcommon0 libfreetype6 libfontconfig1 libdbus-1-3 libxkbcommon-x11-0 "
     "libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0"
 )
 TESTS = "xvfb xauth"
@@ -174,10 +174,18 @@ def test_without_a_display_the_command_line_is_offered(machine):
 
 
 @pytest.mark.skipif(shutil.which("xvfb-run") is None, reason="xvfb-run is not installed")
-def test_the_system_libraries_are_enough_for_a_screen():
-    script = (
-        "from PySide6.QtWidgets import QApplication; application = QApplication([]); print(application.platformName())"
-    )
+def test_the_system_libraries_are_enough_for_the_window_on_a_screen():
+    script = """
+from PySide6.QtWidgets import QApplication
+application = QApplication([])
+try:
+    from PySide6Qlementine import QlementineStyle
+except ModuleNotFoundError as absent:
+    assert absent.name == "PySide6Qlementine", absent
+else:
+    application.setStyle(QlementineStyle())
+print(application.platformName())
+"""
     shown = subprocess.run(
         ["xvfb-run", "--auto-servernum", sys.executable, "-c", script],
         env={**os.environ, "QT_QPA_PLATFORM": "xcb"},
