@@ -1,1 +1,1 @@
-"""What is kept: one SQLite file of plans, and its migrations."""
+"""What a person made, kept in one SQLite file: plans with their history, settings. And `.gpuplan` files."""

@@ -1,0 +1,122 @@
+"""Opening the store: one SQLite file that several windows may share. A damaged file is set aside, never deleted."""
+
+import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from sqlite_utils import Database
+
+from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.store.schema import migrate
+
+T = TypeVar("T")
+FILE_NAME = "gpuplanner.sqlite"
+_BUSY_MS = 5000
+
+
+class StoreError(InputError):
+    """The store could not be read or written. What was saved before is still there."""
+
+
+class Store:
+    """One open store. `session` tells this window's saves from another's; `notes` says what went wrong at opening."""
+
+    def __init__(self, db: Database, session: str, notes: tuple[Message, ...], clock: Callable[[], datetime]) -> None:
+        self.db = db
+        self.session = session
+        self.notes = notes
+        self._clock = clock
+
+    def now(self) -> str:
+        """The time of a save, ISO in UTC."""
+        return self._clock().isoformat(timespec="milliseconds")
+
+    def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` in one transaction: all of it is kept, or nothing. Raises StoreError when it cannot be written."""
+        connection = self._connection
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                result = work(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as fault:
+            raise StoreError(_sentence(fault)) from fault
+        return result
+
+    def read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows of a query. Raises StoreError when the store cannot be read."""
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except sqlite3.Error as fault:
+            raise StoreError(_sentence(fault)) from fault
+
+    def close(self) -> None:
+        """Close the file."""
+        self.db.close()
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        return self.db.conn
+
+
+def open_store(folder: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Store:
+    """Open or create the store in `folder`. When that cannot be, plans are kept in memory and a note says so."""
+    session = uuid4().hex
+    path = folder / FILE_NAME
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        return _in_memory(session, msg("store.no_folder", folder=str(folder), reason=_reason(fault)), clock)
+    try:
+        return Store(_open(path), session, (), clock)
+    except sqlite3.DatabaseError as fault:
+        if isinstance(fault, sqlite3.OperationalError):
+            return _in_memory(session, msg("store.cannot_open", file=str(path), reason=str(fault)), clock)
+        aside = path.with_name(f"{path.stem}.damaged-{clock():%Y%m%d-%H%M%S}{path.suffix}")
+        try:
+            path.rename(aside)
+            return Store(_open(path), session, (msg("store.damaged", file=str(aside)),), clock)
+        except (OSError, sqlite3.Error):
+            return _in_memory(session, msg("store.cannot_open", file=str(path), reason=str(fault)), clock)
+
+
+def _open(path: Path | str) -> Database:
+    connection = sqlite3.connect(path, timeout=_BUSY_MS / 1000, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA quick_check(1)")
+        database = Database(connection)
+        migrate(database)
+    except BaseException:
+        connection.close()
+        raise
+    return database
+
+
+def _in_memory(session: str, note: Message, clock: Callable[[], datetime]) -> Store:
+    return Store(_open(":memory:"), session, (note,), clock)
+
+
+def _sentence(fault: sqlite3.Error) -> Message:
+    text = str(fault)
+    if "full" in text:
+        return msg("store.full")
+    if "locked" in text or "busy" in text:
+        return msg("store.busy")
+    if "readonly" in text:
+        return msg("store.read_only")
+    return msg("store.failed", reason=text)
+
+
+def _reason(fault: OSError) -> str:
+    return fault.strerror or type(fault).__name__

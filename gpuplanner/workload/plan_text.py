@@ -1,0 +1,108 @@
+"""The text of a `.gpuplan` file: JSON to a Plan and back. Pure; says in one sentence what is wrong and where."""
+
+import json
+from typing import Any
+
+from pydantic import ValidationError
+
+from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.workload.plan import Plan
+
+LARGEST_PLAN_BYTES = 5_000_000
+"""No plan that a person makes comes near this; a larger file is something else."""
+
+_PROBLEMS = {
+    "missing": "plan.problem.missing",
+    "extra_forbidden": "plan.problem.unknown_field",
+    "greater_than": "plan.problem.greater_than",
+    "greater_than_equal": "plan.problem.at_least",
+    "less_than": "plan.problem.less_than",
+    "less_than_equal": "plan.problem.at_most",
+    "enum": "plan.problem.choice",
+    "literal_error": "plan.problem.choice",
+    "union_tag_invalid": "plan.problem.choice",
+    "union_tag_not_found": "plan.problem.no_kind",
+    "int_type": "plan.problem.whole_number",
+    "int_parsing": "plan.problem.whole_number",
+    "int_from_float": "plan.problem.whole_number",
+    "float_type": "plan.problem.number",
+    "float_parsing": "plan.problem.number",
+    "finite_number": "plan.problem.number",
+    "bool_type": "plan.problem.yes_or_no",
+    "bool_parsing": "plan.problem.yes_or_no",
+    "string_type": "plan.problem.text",
+    "string_too_long": "plan.problem.too_long",
+    "model_type": "plan.problem.group",
+    "model_attributes_type": "plan.problem.group",
+}
+_LIMIT_KEYS = ("ge", "gt", "le", "lt", "max_length", "expected", "expected_tags")
+
+
+def parse_plan(text: str, name: str) -> Plan:
+    """The plan in `text`; `name` is the file's name for messages. Raises InputError naming the place and what to do."""
+    try:
+        content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_twice)
+    except RecursionError:
+        raise InputError(msg("plan.too_deep", file=name)) from None
+    except json.JSONDecodeError as fault:
+        raise InputError(msg("plan.not_json", file=name, line=fault.lineno, column=fault.colno)) from None
+    except _JsonFaultError as fault:
+        raise InputError(msg(fault.message_id, file=name, what=fault.what)) from None
+    except ValueError:
+        raise InputError(msg("plan.number_too_long", file=name)) from None
+    return plan_from_data(content, name)
+
+
+def plan_from_data(content: Any, name: str) -> Plan:
+    """The plan in already parsed JSON. Raises InputError for the first field that cannot be used."""
+    if not isinstance(content, dict) or not str(content.get("format", "")).startswith("gpuplan/"):
+        raise InputError(msg("plan.not_a_plan", file=name))
+    if content["format"] != "gpuplan/1":
+        raise InputError(msg("plan.newer_format", file=name, format=str(content["format"])[:40]))
+    try:
+        return Plan.model_validate(content)
+    except ValidationError as fault:
+        raise InputError(first_problem(fault, name)) from None
+
+
+def first_problem(fault: ValidationError, name: str) -> Message:
+    """What is wrong with the first bad field, as a sentence."""
+    error = fault.errors(include_url=False)[0]
+    context = error.get("ctx", {})
+    place = [str(p) for p in error["loc"] if p not in {"serving", "training"}]
+    limit = next((str(context[k]) for k in _LIMIT_KEYS if k in context), "")
+    given = repr(error.get("input"))
+    return msg(
+        "plan.bad_field",
+        file=name,
+        field=" → ".join(place) or "plan",
+        problem=msg(_PROBLEMS.get(error["type"], "plan.problem.other"), limit=limit, given=given[:60]),
+    )
+
+
+def plan_to_text(plan: Plan) -> str:
+    """The plan as the text of a `.gpuplan` file: indented, without what stands at its default."""
+    content = {"format": plan.format, **plan.model_dump(mode="json", exclude_defaults=True)}
+    workload = plan.workload.model_dump(mode="json", exclude_defaults=True)
+    content["workload"] = {"kind": plan.workload.kind, **workload}
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+class _JsonFaultError(Exception):
+    def __init__(self, message_id: str, what: str) -> None:
+        super().__init__(message_id, what)
+        self.message_id = message_id
+        self.what = what
+
+
+def _refuse_constant(text: str) -> float:
+    raise _JsonFaultError("plan.not_a_number", text)
+
+
+def _refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) != len(pairs):
+        seen: set[str] = set()
+        twice = next(k for k, _ in pairs if k in seen or seen.add(k))  # type: ignore[func-returns-value]
+        raise _JsonFaultError("plan.field_twice", twice[:60])
+    return content
