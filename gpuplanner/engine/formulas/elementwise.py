@@ -1,0 +1,42 @@
+"""Elementwise helpers so that one formula serves floats and arrays; formulas never branch on a value with `if`.
+
+NumPy's own functions cost a microsecond on a float, a comparison a tenth of that.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Number: TypeAlias = float | NDArray[Any]
+"""What a formula takes and gives: one number, or one for each way of running."""
+
+Condition: TypeAlias = bool | NDArray[np.bool_]
+
+
+def minimum(a: Number, b: Number) -> Number:
+    """The smaller of two, element by element."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.minimum(a, b)
+    return min(b, a)
+
+
+def maximum(a: Number, b: Number) -> Number:
+    """The larger of two, element by element."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.maximum(a, b)
+    return max(b, a)
+
+
+def where(condition: Condition, then: Number, otherwise: Number) -> Number:
+    """`then` where the condition holds, else `otherwise`. Both are computed."""
+    if isinstance(condition, np.ndarray):
+        return np.where(condition, then, otherwise)
+    return then if condition else otherwise
+
+
+def ceil(a: Number) -> Number:
+    """The smallest whole number that is not below."""
+    if isinstance(a, np.ndarray):
+        return np.ceil(a)
+    return float(-(-a // 1))

@@ -1,0 +1,82 @@
+"""The links of one machine with what collectives reach on them. Looked up once a machine; only numbers, no units shown.
+
+A pair joined by a bridge reaches on its link what a switch does; more than two of them meet over PCIe.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.catalog.entries import Gpu, GpuProperty
+from gpuplanner.engine.formulas.collectives import group_efficiency, group_latency_seconds
+from gpuplanner.engine.formulas.elementwise import Number
+from gpuplanner.engine.machine import Machine, Topology
+from gpuplanner.facts import MissingFactError
+from gpuplanner.figures import Rung
+
+TABLE = "collectives"
+NETWORK = "network"
+PCIE_BYTES_PER_S_BY_GENERATION = {3: 15.75e9, 4: 31.5e9, 5: 63.0e9, 6: 121.0e9}
+"""One way, 16 lanes, after line coding (PCI-SIG)."""
+
+
+class Collective(StrEnum):
+    """What a group of GPUs does together."""
+
+    ALL_REDUCE = "all-reduce"
+    ALL_GATHER = "all-gather"
+    REDUCE_SCATTER = "reduce-scatter"
+    ALL_TO_ALL = "all-to-all"
+    SEND = "send"
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What one collective reaches on one kind of link: of two ranks the latency, of eight the share of the rate."""
+
+    latency_s: float
+    latency_growth: float
+    efficiency: float
+    efficiency_growth: float
+    rung: Rung
+
+    def latency(self, members: Number) -> Number:
+        """Latency in seconds for a group of this size."""
+        return group_latency_seconds(self.latency_s, self.latency_growth, members)
+
+    def share(self, members: Number) -> Number:
+        """Share of the link's rate for a group of this size."""
+        return group_efficiency(self.efficiency, self.efficiency_growth, members)
+
+
+def reach(efficiencies: Efficiencies, gpu: Gpu, operation: Collective, topology: Topology | str) -> Reach:
+    """The entry of the table of collectives. Raises MissingFactError when there is none for this kind of link."""
+    kind = Topology.SWITCHED if topology in {Topology.BRIDGED_PAIRS, Topology.SINGLE} else topology
+    found = efficiencies.find(TABLE, gpu, f"{operation} {kind}")
+    return Reach(
+        found["latency_s"],
+        found["latency_growth"],
+        found["efficiency"],
+        found["efficiency_growth"],
+        found.rung,
+    )
+
+
+def pcie_bytes_per_s(gpu: Gpu) -> float:
+    """One way between the GPU and its host. Raises MissingFactError when neither rate nor generation is known."""
+    known = gpu.known(GpuProperty.PCIE_BYTES_PER_S)
+    if known is not None:
+        return known.value
+    generation = gpu.value(GpuProperty.PCIE_GENERATION)
+    lanes = gpu.known(GpuProperty.PCIE_LANES)
+    if int(generation) not in PCIE_BYTES_PER_S_BY_GENERATION:
+        raise MissingFactError(gpu.name, GpuProperty.PCIE_BYTES_PER_S.value)
+    return PCIE_BYTES_PER_S_BY_GENERATION[int(generation)] * (lanes.value if lanes else 16.0) / 16.0
+
+
+def network_bytes_per_s_per_gpu(machine: Machine) -> float:
+    """One GPU's share of its node's network, one way. Raises MissingFactError when the network is not known."""
+    network = machine.host.network_bytes_per_s
+    if network is None:
+        raise MissingFactError(machine.instance.name if machine.instance else machine.gpu.name, "network_bytes_per_s")
+    return network / machine.gpus_per_node
