@@ -1,14 +1,20 @@
 """What every test gets: no screen, a home of its own, no threads left behind."""
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+# How long an example takes says more about the machine than about the code.
+hypothesis.settings.register_profile("gpuplanner", deadline=None)
+hypothesis.settings.load_profile("gpuplanner")
 
 ROOT = Path(__file__).resolve().parent.parent
 USER_FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "APPDATA", "LOCALAPPDATA")
@@ -29,6 +35,14 @@ def shared_dir() -> Path:
     return shared
 
 
+@pytest.fixture
+def screenshots_dir(tmp_path: Path) -> Path:
+    """Where pictures go: the README's folder under `make screenshots`, else one that is thrown away."""
+    folder = ROOT / named if (named := os.environ.get("GPUPLANNER_SCREENSHOTS")) else tmp_path
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 @pytest.fixture(autouse=True)
 def user_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home for settings, data and caches, so that no test sees or changes those of the person who runs it."""
@@ -42,9 +56,11 @@ def user_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 @pytest.fixture(autouse=True)
 def _no_threads_left() -> Iterator[None]:
-    """Fails a test that leaves a Python thread running: it would go on into the tests that follow."""
+    """Fails a test that leaves a thread or a job of Qt's pool running: it would go on into the tests that follow."""
     before = set(threading.enumerate())
     yield
+    if core := sys.modules.get("PySide6.QtCore"):
+        assert core.QThreadPool.globalInstance().waitForDone(2000), "jobs left running in Qt's thread pool"
     left: list[threading.Thread] = []
     deadline = time.monotonic() + 2
     while time.monotonic() < deadline:
