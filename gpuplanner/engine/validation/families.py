@@ -1,0 +1,56 @@
+"""Which family a file of measurements belongs to, and its rows turned into outcomes, none dropped. Reads no files."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from gpuplanner.engine.validation.rows import Family, Outcome, Row, ValidationContext, refusal
+from gpuplanner.engine.validation.unmodelled import UNMODELLED
+from gpuplanner.facts import MissingFactError
+from gpuplanner.messages import InputError, msg
+
+FAMILIES: tuple[Family, ...] = UNMODELLED
+"""Every kind of file that is recognised."""
+
+
+def recognise(file: str, columns: Iterable[str], families: Sequence[Family] = FAMILIES) -> Family:
+    """The family whose columns are all in the header; of several the one with the most columns.
+
+    Raises InputError that names the file and the columns of the nearest family that it lacks.
+    """
+    header = {column.strip() for column in columns}
+    found = [family for family in families if family.columns <= header]
+    if found:
+        return max(found, key=lambda family: len(family.columns))
+    nearest = max(families, key=lambda family: len(family.columns & header) / len(family.columns))
+    missing = ", ".join(sorted(nearest.columns - header))
+    raise InputError(msg("validation.unknown_columns", file=file, nearest=nearest.name, missing=missing))
+
+
+def outcomes(
+    file: str, columns: Iterable[str], lines: Iterable[Mapping[str, str]], context: ValidationContext
+) -> Iterator[Outcome]:
+    """The outcomes of all lines of one file, in order. Raises InputError when the file is not recognised."""
+    family = recognise(file, columns)
+    return (
+        outcome
+        for number, cells in enumerate(lines, start=2)
+        for outcome in row_outcomes(Row(file, number, cells), family, context)
+    )
+
+
+def row_outcomes(row: Row, family: Family, context: ValidationContext) -> list[Outcome]:
+    """The outcomes of one row: at least one, with `refused` for each filled cell that got no number."""
+    found: list[Outcome] = []
+    why = msg("validation.no_number")
+    try:
+        found.extend(family.predict(row, context))
+    except InputError as error:
+        why = error.message
+    except MissingFactError as error:
+        why = msg("validation.missing_fact", subject=error.subject, fact=error.fact)
+    told = {outcome.metric for outcome in found}
+    name = found[0].family if found else family.name
+    left = [metric for metric in family.metrics if row.text(metric) and metric not in told]
+    found += [refusal(row, name, metric, why) for metric in left]
+    if not found:
+        found = [refusal(row, name, family.metrics[0], msg("validation.nothing_measured"))]
+    return found

@@ -1,0 +1,49 @@
+"""Files of measurements whose workload kind the engine has no model for yet: recognised, and refused row by row."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext
+from gpuplanner.messages import InputError, msg
+
+
+@dataclass(frozen=True, slots=True)
+class Unmodelled:
+    """A family that refuses each row. The name of its workload kind is message `validation.kind.<kind>`."""
+
+    name: str
+    kind: str
+    columns: frozenset[str]
+    metrics: tuple[str, ...]
+
+    def predict(self, row: Row, context: ValidationContext) -> Iterator[Outcome]:  # noqa: ARG002
+        """Raises InputError that says which kind of work is not modelled."""
+        raise InputError(msg("validation.not_modelled", kind=msg(f"validation.kind.{self.kind}")))
+
+
+def _family(name: str, kind: str, metrics: tuple[str, ...], *columns: str) -> Unmodelled:
+    return Unmodelled(name, kind, frozenset((*metrics, *columns)), metrics)
+
+
+UNMODELLED = (
+    _family("inference_vision", "vision", ("measured_img_per_s",), "gmacs", "macts", "batch"),
+    _family("training_vision", "vision", ("measured_img_per_s", "measured_peak_mem_gb"), "gmacs", "n_gpus", "batch"),
+    _family("inference_diffusion", "diffusion", ("it_per_s", "s_per_image", "peak_mem_gb"), "res", "steps"),
+    _family(
+        "training_diffusion",
+        "diffusion",
+        (
+            "measured_img_per_s",
+            "measured_step_s",
+            "measured_tflops_per_gpu",
+            "measured_tokens_per_s_per_gpu",
+            "measured_peak_mem_gb",
+        ),
+        "resolution",
+        "batch_global",
+    ),
+    _family("training_other", "other", ("measured_throughput",), "task", "unit"),
+    _family("speech", "speech", ("time_s", "samples_per_s", "rtfx", "peak_mem_gb"), "audio_s", "beam"),
+    _family("rendering", "rendering", ("value",), "benchmark", "api", "unit"),
+)
+"""The kinds that follow: vision, diffusion, speech, rendering, and the training benchmarks of other networks."""
