@@ -108,7 +108,7 @@ install_python_packages() {
     if [ -e "$stamp" ] && [ "$(cat "$stamp")" = "$state" ]; then return 0; fi
 
     say "installing the packages of $lock"
-    .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r $lock >&2 ||
+    .venv/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r $lock >&2 ||
         stop "the packages of $lock could not be installed; what pip said is above."
     .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation --no-index -e . >&2 ||
         stop "gpuplanner itself could not be installed; what pip said is above."
