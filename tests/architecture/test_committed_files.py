@@ -33,7 +33,7 @@ def test_no_committed_file_names_a_registry_or_a_machine(project_root, committed
         for number, line in enumerate(content.decode("utf-8").splitlines(), 1):
             if match := FORBIDDEN.search(line):
                 found.append(f"{path.relative_to(project_root)}:{number}: {match.group()}")
-    assert found == []
+    assert not found, "\n".join(found)
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_nothing_is_imported_that_only_posix_has(project_root):
         for name, line in imported_at_module_level(ast.parse(path.read_text(encoding="utf-8")))
         if name in POSIX_ONLY
     ]
-    assert found == []
+    assert not found, "\n".join(found)
 
 
 def test_what_computes_reads_no_clock_and_opens_no_file(project_root):
@@ -124,4 +124,4 @@ def test_what_computes_reads_no_clock_and_opens_no_file(project_root):
             reads_files = called == "open" and "workload" not in path.relative_to(project_root).parts
             if reads_files or (isinstance(node.func, ast.Attribute) and called in CLOCKS):
                 found.append(f"{path.relative_to(project_root)}:{node.lineno} calls {called}")
-    assert found == []
+    assert not found, "\n".join(found)

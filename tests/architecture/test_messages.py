@@ -1,6 +1,8 @@
 """Every text for people exists in both languages, takes the same values, and is compiled."""
 
+import ast
 import string
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,8 @@ from babel.messages import Catalog
 from babel.messages.mofile import read_mo
 from babel.messages.pofile import read_po
 
-LOCALES = Path(__file__).resolve().parents[2] / "resources" / "locale"
+ROOT = Path(__file__).resolve().parents[2]
+LOCALES = ROOT / "resources" / "locale"
 LANGUAGES = ("en", "zh_CN")
 DOMAINS = sorted({path.stem for path in LOCALES.glob("*/LC_MESSAGES/*.po")})
 
@@ -54,3 +57,33 @@ def test_the_compiled_messages_are_fresh(language, domain):
     with compiled.open("rb") as file:
         stored = texts(read_mo(file))
     assert stored == texts(read(language, domain)), "run `make messages` and commit what it writes"
+
+
+def uses(source: str) -> Iterator[tuple[int, str, set[str] | None]]:
+    """Where a message is named outright: line, id, and the values it is given (None when they cannot be seen)."""
+    for node in ast.walk(ast.parse(source)):
+        if not (isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)):
+            continue
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        message_id = node.args[0].value
+        if called in {"msg", "text"} and isinstance(message_id, str) and "." in message_id:
+            values = {keyword.arg for keyword in node.keywords if keyword.arg}
+            yield node.lineno, message_id, None if len(values) < len(node.keywords) else values
+
+
+def test_every_message_that_is_named_exists_and_gets_its_values():
+    english = {i: text for domain in DOMAINS for i, text in texts(read("en", domain)).items()}
+    faults = []
+    for path in sorted((ROOT / "gpuplanner").rglob("*.py")):
+        for line, message_id, values in uses(path.read_text(encoding="utf-8")):
+            where = f"{path.relative_to(ROOT)}:{line}"
+            if message_id not in english:
+                faults.append(f"{where} names {message_id}, which has no text")
+            elif values is not None and (lacking := placeholders(english[message_id]) - values):
+                faults.append(f"{where} gives {message_id} no {', '.join(sorted(lacking))}")
+    assert not faults, "\n".join(faults)
+
+
+def test_uses_of_messages_are_found():
+    source = 'msg("plan.fits", a=1, b=2); tr.text("plan.title"); msg("plan.x", **more); msg(computed); label.text()'
+    assert list(uses(source)) == [(1, "plan.fits", {"a", "b"}), (1, "plan.title", set()), (1, "plan.x", None)]
