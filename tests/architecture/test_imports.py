@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import files
 from pathlib import Path
 
 import pytest
@@ -124,4 +125,27 @@ def test_what_computes_reads_no_clock_and_opens_no_file(project_root):
             reads_files = called == "open" and "workload" not in path.relative_to(project_root).parts
             if reads_files or (isinstance(node.func, ast.Attribute) and called in CLOCKS):
                 found.append(f"{path.relative_to(project_root)}:{node.lineno} calls {called}")
+    assert not found, "\n".join(found)
+
+
+def qt_modules(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((a.name.split(".")[1], node.lineno) for a in node.names if a.name.startswith("PySide6."))
+        elif isinstance(node, ast.ImportFrom) and node.module == "PySide6":
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("PySide6."):
+            yield (node.module or "").split(".")[1], node.lineno
+
+
+def test_the_window_needs_only_the_essentials_of_qt(project_root):
+    """Where there is no wheel of Qlementine the rest of Qt is not installed."""
+    essentials = {file.name.removesuffix(".pyi") for file in files("PySide6_Essentials") or () if file.suffix == ".pyi"}
+    assert "QtWidgets" in essentials
+    found = [
+        f"{path.relative_to(project_root)}:{line} imports {name}"
+        for path in modules_under(project_root / "gpuplanner" / "ui")
+        for name, line in qt_modules(ast.parse(path.read_text(encoding="utf-8")))
+        if name not in essentials
+    ]
     assert not found, "\n".join(found)
