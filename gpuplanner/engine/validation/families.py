@@ -1,7 +1,8 @@
 """Which family a file of measurements belongs to, and its rows turned into outcomes, none dropped. Reads no files."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from gpuplanner.engine.validation.baselines import with_baselines
 from gpuplanner.engine.validation.rows import Family, Outcome, Row, ValidationContext, refusal
 from gpuplanner.engine.validation.unmodelled import UNMODELLED
 from gpuplanner.facts import MissingFactError
@@ -25,16 +26,16 @@ def recognise(file: str, columns: Iterable[str], families: Sequence[Family] = FA
     raise InputError(msg("validation.unknown_columns", file=file, nearest=nearest.name, missing=missing))
 
 
-def outcomes(
-    file: str, columns: Iterable[str], lines: Iterable[Mapping[str, str]], context: ValidationContext
-) -> Iterator[Outcome]:
-    """The outcomes of all lines of one file, in order. Raises InputError when the file is not recognised."""
-    family = recognise(file, columns)
-    return (
-        outcome
-        for number, cells in enumerate(lines, start=2)
-        for outcome in row_outcomes(Row(file, number, cells), family, context)
-    )
+def validate_rows(file: str, rows: Sequence[Mapping[str, str]], context: ValidationContext) -> list[Outcome]:
+    """The outcomes of all rows of one file, in order, with the baselines that its rows give each other.
+
+    Raises InputError when the file has no rows or its columns are not recognised.
+    """
+    if not rows:
+        raise InputError(msg("validation.no_rows", file=file))
+    family = recognise(file, rows[0])
+    found = [o for n, cells in enumerate(rows, start=2) for o in row_outcomes(Row(file, n, cells), family, context)]
+    return with_baselines(found)
 
 
 def row_outcomes(row: Row, family: Family, context: ValidationContext) -> list[Outcome]:

@@ -8,12 +8,12 @@ outcomes, so no row is dropped.
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Gpu, Model
 from gpuplanner.figures import Figure, Rung
-from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.messages import InputError, Message, Translator, msg
 
 GROUP_COLUMN = "source_group"
 SOURCE_COLUMNS = ("source", "source_repo_path")
@@ -100,6 +100,23 @@ class Outcome:
         if self.predicted <= 0 or self.measured <= 0:
             return None
         return math.log(self.predicted / self.measured)
+
+    def as_data(self, translator: Translator) -> dict[str, Any]:
+        """The outcome for JSON; `refused` is the reason as text, None for a row that was placed."""
+        return {
+            "file": self.file,
+            "id": self.id,
+            "family": self.family,
+            "source": self.source,
+            "metric": self.metric,
+            "measured": self.measured,
+            "predicted": self.predicted,
+            "low": self.low,
+            "high": self.high,
+            "rung": self.rung.value if self.rung else None,
+            "refused": translator.text(self.refused) if self.refused else None,
+            "baseline": self.baseline,
+        }
 
 
 class Names(Protocol):

@@ -7,16 +7,17 @@ Deviations are |ln(predicted / measured)|: twice too much and half too little we
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from gpuplanner.engine.validation.rows import Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class SummaryLine:
+class Summary:
     """One line of the table. Shares are 0 … 1; None where no row of the line has that number.
 
-    `median`, `p90`: of |ln(predicted / measured)|; `bias`: the median of the signed one, above 0 when the engine says
+    `*_abs_log`: of |ln(predicted / measured)|; `bias_log`: the median of the signed one, above 0 when the engine says
     too much; `inside`: share of placed numbers whose measured value lies in the range; `right`: share of placed
     verdicts that are as measured; `baseline_*`: the same of the constant-utilisation baseline.
     """
@@ -26,17 +27,21 @@ class SummaryLine:
     source: str
     rows: int
     refused: int
-    median: float | None
-    p90: float | None
-    bias: float | None
+    median_abs_log: float | None
+    p90_abs_log: float | None
+    bias_log: float | None
     inside: float | None
     right: float | None
     baseline_rows: int
-    baseline_median: float | None
-    baseline_p90: float | None
+    baseline_median_abs_log: float | None
+    baseline_p90_abs_log: float | None
+
+    def as_data(self) -> dict[str, Any]:
+        """The line for JSON, names as above."""
+        return asdict(self)
 
 
-def summarise(outcomes: Iterable[Outcome]) -> list[SummaryLine]:
+def summarise(outcomes: Iterable[Outcome]) -> list[Summary]:
     """A line for each family, metric and source, and before them one over all sources of that family and metric."""
     groups: dict[tuple[str, str], dict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))
     for outcome in outcomes:
@@ -65,7 +70,7 @@ def quantile(values: Sequence[tuple[float, float]], share: float) -> float | Non
     return ordered[-1][0]
 
 
-def _line(family: str, metric: str, source: str, sources: list[list[Outcome]]) -> SummaryLine:
+def _line(family: str, metric: str, source: str, sources: list[list[Outcome]]) -> Summary:
     everything = [outcome for rows in sources for outcome in rows]
     ratios: list[tuple[float, float]] = []
     inside: list[tuple[float, float]] = []
@@ -77,20 +82,20 @@ def _line(family: str, metric: str, source: str, sources: list[list[Outcome]]) -
         right += _weighted([float(i) for i in (_is_right(o) for o in rows) if i is not None])
         baselines += _weighted([b for b in (_baseline_deviation(o) for o in rows) if b is not None])
     deviations = [(abs(ratio), weight) for ratio, weight in ratios]
-    return SummaryLine(
+    return Summary(
         family,
         metric,
         source,
         rows=len(everything),
         refused=sum(outcome.refused is not None for outcome in everything),
-        median=quantile(deviations, 0.5),
-        p90=quantile(deviations, 0.9),
-        bias=quantile(ratios, 0.5),
+        median_abs_log=quantile(deviations, 0.5),
+        p90_abs_log=quantile(deviations, 0.9),
+        bias_log=quantile(ratios, 0.5),
         inside=_mean(inside),
         right=_mean(right),
         baseline_rows=len(baselines),
-        baseline_median=quantile(baselines, 0.5),
-        baseline_p90=quantile(baselines, 0.9),
+        baseline_median_abs_log=quantile(baselines, 0.5),
+        baseline_p90_abs_log=quantile(baselines, 0.9),
     )
 
 

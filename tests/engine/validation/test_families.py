@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from gpuplanner.catalog.efficiency import Efficiencies
-from gpuplanner.engine.validation.families import FAMILIES, outcomes, recognise, row_outcomes
+from gpuplanner.engine.validation.families import FAMILIES, recognise, row_outcomes, validate_rows
 from gpuplanner.engine.validation.rows import Row, ValidationContext, outcome_of
 from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import InputError, Language, Translator, msg
@@ -91,10 +91,24 @@ def test_no_two_families_have_the_same_columns():
 def test_every_kind_that_is_not_modelled_says_so(context, shared_dir):
     for name in ("training_vision", "inference_diffusion", "training_diffusion", "training_other", "speech"):
         with (shared_dir / "validation" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            lines = list(reader)
-            found = list(outcomes(f"{name}.csv", reader.fieldnames or [], lines, context))
+            lines = list(csv.DictReader(file))
+        found = validate_rows(f"{name}.csv", lines, context)
         assert {o.family for o in found} == {name}
         assert len({o.id for o in found}) == len(lines)
         assert {o.refused.id for o in found if o.refused} <= {"validation.not_modelled"}
         assert all(o.refused for o in found)
+
+
+def test_a_file_without_rows_is_refused(context):
+    with pytest.raises(InputError) as raised:
+        validate_rows("empty.csv", [], context)
+    assert "empty.csv" in Translator(Language.CHINESE).text(raised.value.message)
+
+
+def test_an_outcome_as_data_has_the_fixed_fields(context):
+    found = made({"id": "a", "kind": "other", "speed": "3"}, context)
+    data = found[0].as_data(Translator(Language.ENGLISH))
+    fixed = {"file", "id", "metric", "measured", "predicted", "low", "high", "rung", "refused"}
+    assert fixed <= data.keys()
+    assert (data["metric"], data["measured"], data["predicted"]) == ("speed", 3.0, None)
+    assert data["refused"] == "Column kind is empty, and the row cannot be placed without it"

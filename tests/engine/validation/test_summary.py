@@ -25,11 +25,11 @@ def test_deviation_bias_and_coverage():
     )
     (line,) = lines
     assert (line.rows, line.refused, line.source) == (4, 1, "a")
-    assert line.median == pytest.approx(math.log(2))
-    assert line.bias == pytest.approx(0)
+    assert line.median_abs_log == pytest.approx(math.log(2))
+    assert line.bias_log == pytest.approx(0)
     assert line.inside == pytest.approx(2 / 3)
     assert line.right is None
-    assert line.baseline_median is None
+    assert line.baseline_median_abs_log is None
 
 
 def test_every_source_weighs_the_same_in_the_line_over_all():
@@ -37,7 +37,7 @@ def test_every_source_weighs_the_same_in_the_line_over_all():
     near = [row("short", 1.0, math.exp(0.1)), row("other", 1.0, math.exp(0.2))]
     over_all, *by_source = summarise(far + near)
     assert over_all.source == ""
-    assert over_all.median == pytest.approx(0.2)
+    assert over_all.median_abs_log == pytest.approx(0.2)
     assert over_all.rows == 102
     assert [line.source for line in by_source] == ["long", "other", "short"]
 
@@ -46,12 +46,12 @@ def test_verdicts_are_counted_as_right_or_wrong():
     verdicts = [row("a", "ok", "ok"), row("a", "oom", "ok"), row("a", "oom", "oom"), row("a", "ok", "ok")]
     (line,) = summarise(verdicts)
     assert line.right == pytest.approx(0.75)
-    assert line.median is None
+    assert line.median_abs_log is None
 
 
 def test_a_range_is_not_counted_where_nothing_was_predicted():
     (line,) = summarise([row("a", 5.0, refused=msg("validation.no_number"))])
-    assert (line.inside, line.median, line.p90, line.bias) == (None, None, None, None)
+    assert (line.inside, line.median_abs_log, line.p90_abs_log, line.bias_log) == (None, None, None, None)
 
 
 def test_baseline_is_the_median_of_the_others():

@@ -1,0 +1,43 @@
+"""Electrical power of the GPUs from their limit and what they wait for. Hosts, switches and cooling come on top."""
+
+from gpuplanner.engine.formulas.elementwise import Number
+from gpuplanner.figures import formula
+from gpuplanner.units import Unit
+
+POLCA = "Patel et al., Characterizing power management opportunities for LLMs in the cloud, ASPLOS 2024"
+
+
+@formula(
+    Unit.RATIO,
+    "compute_share · compute_power_share + hbm_share · hbm_power_share"
+    " + (1 - compute_share - hbm_share) · waiting_power_share",
+    POLCA,
+)
+def drawn_power_share(
+    compute_share: Number,
+    hbm_share: Number,
+    compute_power_share: Number,
+    hbm_power_share: Number,
+    waiting_power_share: Number,
+) -> Number:
+    """Share of the power limit that a GPU draws on average, from the shares of time that each limit takes."""
+    waiting = 1.0 - compute_share - hbm_share
+    return compute_share * compute_power_share + hbm_share * hbm_power_share + waiting * waiting_power_share
+
+
+@formula(Unit.WATT, "gpus · power_limit_w · drawn_power_share")
+def gpu_power_watts(gpus: Number, power_limit_w: Number, drawn_power_share: Number) -> Number:
+    """Average power of all GPUs; `power_limit_w` is the limit of one as sold."""
+    return gpus * power_limit_w * drawn_power_share
+
+
+@formula(Unit.JOULE, "power_w · job_s")
+def job_joules(power_w: Number, job_s: Number) -> Number:
+    """Energy of the GPUs over the whole job."""
+    return power_w * job_s
+
+
+@formula(Unit.JOULE, "power_w / tokens_per_s")
+def joules_per_token(power_w: Number, tokens_per_s: Number) -> Number:
+    """Energy of the GPUs for one token at a steady rate."""
+    return power_w / tokens_per_s
