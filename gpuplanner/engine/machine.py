@@ -3,8 +3,13 @@
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from gpuplanner.catalog.entries import Gpu, Instance, Price
+from gpuplanner.messages import Message
+
+if TYPE_CHECKING:
+    from gpuplanner.catalog.catalog import Rate
 
 
 class Topology(StrEnum):
@@ -31,7 +36,8 @@ class Machine:
     """`nodes` nodes of `gpus_per_node` equal GPUs. `link_bytes_per_s`: one way, for one GPU, inside a node.
 
     `gpu_fraction` below 1: each "GPU" is a slice of one. `price` is for one node and hour, in its own currency;
-    `usd_per_hour` for all nodes, None when no price is known or its currency has no rate.
+    `usd_per_hour` for all nodes, None when no price is known or its currency has no rate. `rate`: the dated
+    rate that turned the price into dollars. `remarks`: what was assumed where the source leaves it open.
     """
 
     gpu: Gpu
@@ -44,6 +50,8 @@ class Machine:
     instance: Instance | None = None
     price: Price | None = None
     usd_per_hour: float | None = None
+    rate: "Rate | None" = None
+    remarks: tuple[Message, ...] = ()
 
     @property
     def gpus(self) -> int:

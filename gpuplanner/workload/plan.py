@@ -22,7 +22,10 @@ class Objective(StrEnum):
 
 
 class Constraints(BaseModel):
-    """What an answer must respect. None and empty mean no limit. Money is in US dollars."""
+    """What an answer must respect. None and empty mean no limit. Money is in US dollars.
+
+    `bare_gpus`: rank GPUs as they are bought (one, two, four or eight in a node) instead of machines as they are rented.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -34,6 +37,7 @@ class Constraints(BaseModel):
     regions: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
     price_known: bool = False
+    bare_gpus: bool = False
     objective: Objective = Objective.COST
 
 
