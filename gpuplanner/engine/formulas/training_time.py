@@ -1,0 +1,172 @@
+"""Time of a training step from its operators, and the communication that compute does not hide. Numbers of one GPU.
+
+Matrix multiplications and attention are those of `gemm.py` and `attention.py`, forward; what the backward pass and
+recomputation add are factors here.
+"""
+
+from gpuplanner.engine.formulas.elementwise import Number, maximum
+from gpuplanner.figures import formula
+from gpuplanner.units import Unit
+
+ACTIVATIONS_PAPER = "Korthikanti et al., MLSys 2023"
+PALM = "Chowdhery et al., PaLM, 2022, appendix B (arXiv:2204.02311)"
+ATTENTION_BACKWARD = 2.5
+"""FLOP of flash attention's backward pass over those of its forward pass: five multiplications against two."""
+
+
+@formula(
+    Unit.SECOND,
+    "forward_s · (2 + trained_share + recomputed_share)",
+    "forward, gradients of inputs, gradients of the weights that are trained, and what is computed again",
+)
+def matrix_seconds(forward_s: Number, trained_share: Number, recomputed_share: Number) -> Number:
+    """Matrix multiplications of one micro-batch. `trained_share` 1 for full training, about 0 for a frozen base."""
+    return forward_s * (2.0 + trained_share + recomputed_share)
+
+
+@formula(
+    Unit.SECOND,
+    "forward_s · (1 + 2.5 + recomputed_share)",
+    "Dao, FlashAttention-2, 2023 (arXiv:2307.08691)",
+)
+def attention_training_seconds(forward_s: Number, recomputed_share: Number) -> Number:
+    """Attention of one micro-batch, forward, backward and computed again."""
+    return forward_s * (1.0 + ATTENTION_BACKWARD + recomputed_share)
+
+
+@formula(
+    Unit.SECOND,
+    "moved_bytes · passes · (1 + recomputed_share / 3) / (hbm_bytes_per_s · hbm_efficiency)",
+    "norms, activations, residuals and the loss read and write what they keep",
+)
+def elementwise_seconds(
+    moved_bytes: Number,
+    passes: Number,
+    recomputed_share: Number,
+    hbm_bytes_per_s: Number,
+    hbm_efficiency: Number,
+) -> Number:
+    """Work that is bound by memory: how often the activations are moved, forward and backward together."""
+    return moved_bytes * passes * (1.0 + recomputed_share / 3.0) / (hbm_bytes_per_s * hbm_efficiency)
+
+
+@formula(
+    Unit.SECOND,
+    "stage_layers · launch_s_per_layer · (1 + recomputed_share / 3)",
+    "the CPU issues kernels one after the other",
+)
+def launch_seconds(stage_layers: Number, launch_s_per_layer: Number, recomputed_share: Number) -> Number:
+    """What the CPU needs to launch the kernels of one micro-batch: the floor for short sequences and small batches."""
+    return stage_layers * launch_s_per_layer * (1.0 + recomputed_share / 3.0)
+
+
+@formula(Unit.SECOND, "max(matrix_s + attention_s + elementwise_s, launch_s)", "the GPU waits for the CPU, or not")
+def compute_seconds(matrix_s: Number, attention_s: Number, elementwise_s: Number, launch_s: Number) -> Number:
+    """One micro-batch on one stage without communication."""
+    return maximum(matrix_s + attention_s + elementwise_s, launch_s)
+
+
+@formula(
+    Unit.SECOND,
+    "communication_s · (1 - hidden_share) + max(communication_s · hidden_share - window_s, 0)",
+    "overlap is partial: what the framework can hide at most, and what the window has room for",
+)
+def exposed_seconds(communication_s: Number, hidden_share: Number, window_s: Number) -> Number:
+    """Communication that nothing hides; `window_s` is the compute that runs beside it."""
+    hideable = communication_s * hidden_share
+    return communication_s - hideable + maximum(hideable - window_s, 0.0)
+
+
+@formula(Unit.SECOND, "all_reduce_s · layer_collectives · stage_layers", ACTIVATIONS_PAPER)
+def tensor_parallel_seconds(all_reduce_s: Number, layer_collectives: Number, stage_layers: Number) -> Number:
+    """Collectives of tensor parallelism in one micro-batch: two a layer forward, two backward, two when recomputed.
+
+    With sequence parallelism each all-reduce is a reduce-scatter and an all-gather of the same bytes.
+    """
+    return all_reduce_s * layer_collectives * stage_layers
+
+
+@formula(Unit.SECOND, "gather_s · gathers + reduce_s", "ZeRO: three times the parameters cross the links")
+def sharded_seconds(gather_s: Number, gathers: Number, reduce_s: Number) -> Number:
+    """Moving sharded weights and gradients: gathered forward and backward, gradients reduced once."""
+    return gather_s * gathers + reduce_s
+
+
+@formula(
+    Unit.SECOND,
+    "micro_batch_compute_s + tensor_s + context_s + expert_s + gather_s + send_s",
+    "one stage, one micro-batch",
+)
+def micro_batch_seconds(
+    micro_batch_compute_s: Number,
+    tensor_s: Number,
+    context_s: Number,
+    expert_s: Number,
+    gather_s: Number,
+    send_s: Number,
+) -> Number:
+    """One micro-batch on the slowest stage with the communication that is not hidden."""
+    return micro_batch_compute_s + tensor_s + context_s + expert_s + gather_s + send_s
+
+
+@formula(
+    Unit.SECOND,
+    "pipelined_s + reduce_s + optimizer_s + offload_s + overhead_s",
+    "all micro-batches, then the update",
+)
+def step_seconds(
+    pipelined_s: Number, reduce_s: Number, optimizer_s: Number, offload_s: Number, overhead_s: Number
+) -> Number:
+    """One optimizer step."""
+    return pipelined_s + reduce_s + optimizer_s + offload_s + overhead_s
+
+
+@formula(Unit.TOKEN_PER_S, "global_batch · sequence_length / step_s", "")
+def training_tokens_per_s(global_batch: Number, sequence_length: Number, step_s: Number) -> Number:
+    """Tokens that all GPUs together process in a second."""
+    return global_batch * sequence_length / step_s
+
+
+@formula(Unit.TOKEN_PER_S, "tokens_per_s / gpus", "")
+def tokens_per_s_per_gpu(tokens_per_s: Number, gpus: Number) -> Number:
+    """Tokens a second for one GPU."""
+    return tokens_per_s / gpus
+
+
+@formula(Unit.FLOP, "2 · (2 + trained_share) · active_parameters + 3 · pair_flops · sequence_length", PALM)
+def model_flops_per_token(
+    trained_share: Number, active_parameters: Number, pair_flops: Number, sequence_length: Number
+) -> Number:
+    """FLOP that the model needs for one token, without recomputation and without leaving out what is masked.
+
+    6N + 12·L·h·s in the usual notation when all is trained; 4N + 12·L·h·s when the base is frozen.
+    """
+    return 2.0 * (2.0 + trained_share) * active_parameters + 3.0 * pair_flops * sequence_length
+
+
+@formula(
+    Unit.FLOP,
+    "flops_per_token + recomputed_share · (2 · active_parameters + pair_flops · sequence_length)",
+    ACTIVATIONS_PAPER,
+)
+def hardware_flops_per_token(
+    flops_per_token: Number,
+    recomputed_share: Number,
+    active_parameters: Number,
+    pair_flops: Number,
+    sequence_length: Number,
+) -> Number:
+    """FLOP that are done for one token, with what is computed again."""
+    return flops_per_token + recomputed_share * (2.0 * active_parameters + pair_flops * sequence_length)
+
+
+@formula(Unit.RATIO, "tokens_per_s · flops_per_token / (gpus · flop_per_s)", PALM)
+def flops_utilisation(tokens_per_s: Number, flops_per_token: Number, gpus: Number, flop_per_s: Number) -> Number:
+    """Share of the dense 16-bit peak: MFU with the model's FLOP, HFU with those that are done."""
+    return tokens_per_s * flops_per_token / (gpus * flop_per_s)
+
+
+@formula(Unit.SECOND, "tokens / tokens_per_s", "")
+def job_seconds(tokens: Number, tokens_per_s: Number) -> Number:
+    """Time to process all tokens, without failures and without writing checkpoints."""
+    return tokens / tokens_per_s
