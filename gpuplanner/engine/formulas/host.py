@@ -1,4 +1,4 @@
-"""What the host must offer beside the GPUs: CPU threads, memory, network, for one node. Rules of thumb, said to be so."""
+"""What one node must offer beside its GPUs: CPU threads, memory, network. Rules of thumb, and said to be so."""
 
 from gpuplanner.engine.formulas.elementwise import Number, ceil
 from gpuplanner.figures import formula

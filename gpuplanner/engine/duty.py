@@ -1,0 +1,56 @@
+"""What a run asks of its host, taken from its estimate: weights on disk, tokens a second, what is trained."""
+
+from gpuplanner.catalog.architecture import ModelArchitecture, Part
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.catalog.parameters import parameters_by_part
+from gpuplanner.engine.estimate import Estimate
+from gpuplanner.engine.formulas.weights import stored_bytes
+from gpuplanner.engine.host import TABLE, Duty
+from gpuplanner.engine.serving_model import bits_by_part
+from gpuplanner.engine.training_model import model_numbers
+from gpuplanner.workload.precision import WeightPrecision
+from gpuplanner.workload.serving import Serving
+from gpuplanner.workload.training import Method, Training
+
+
+def duty_of(made: Estimate, model: ModelArchitecture, efficiencies: Efficiencies) -> Duty:
+    """The duty of a run. Rates that the estimate does not have (what does not fit has none) count as 0."""
+    workload = made.plan.workload
+    if isinstance(workload, Serving):
+        return _serving(made, workload, model, efficiencies)
+    return _training(made, workload, model, efficiencies)
+
+
+def weight_file_bytes(
+    model: ModelArchitecture, precision: WeightPrecision | str | None, efficiencies: Efficiencies
+) -> float:
+    """Bytes of the weights as files, towers and layers that decoding does not use included."""
+    bits = bits_by_part(model, precision, efficiencies)
+    parts = parameters_by_part(model)
+    return sum(float(stored_bytes(float(parts[part]), bits[part.value])) for part in Part)
+
+
+def _serving(made: Estimate, workload: Serving, model: ModelArchitecture, efficiencies: Efficiencies) -> Duty:
+    output = made.metrics.get("output_tokens_per_s")
+    prompt_share = workload.input_tokens / workload.output_tokens
+    return Duty(
+        serving=True,
+        weight_file_bytes=weight_file_bytes(model, workload.weight_precision, efficiencies),
+        tokens_per_s=output.value * (1 + prompt_share) if output else 0.0,
+        offload_bytes=workload.cpu_offload_bytes * made.machine.gpus,
+    )
+
+
+def _training(made: Estimate, workload: Training, model: ModelArchitecture, efficiencies: Efficiencies) -> Duty:
+    rate = made.metrics.get("tokens_per_s")
+    precision = workload.base_precision or (WeightPrecision.NF4 if workload.method is Method.QLORA else None)
+    each = efficiencies.constants(TABLE, f"checkpoint {workload.optimizer.value}")["bytes_per_parameter"]
+    return Duty(
+        serving=False,
+        weight_file_bytes=weight_file_bytes(model, precision, efficiencies),
+        tokens_per_s=rate.value if rate else 0.0,
+        trained_parameters=model_numbers(model, workload).trained_parameters,
+        checkpoint_bytes_per_parameter=each,
+        data_tokens=workload.tokens or 0.0,
+        offload=workload.offload,
+    )

@@ -1,0 +1,113 @@
+"""One estimate, whatever the workload kind: what its engine gives, completed with host, power and cost; explained.
+
+The engines (`serving.py`, `training.py`) say what fits and how long it takes; everything that follows from that and
+from the machine alone is added here.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.catalog.entries import Rule
+from gpuplanner.engine.cost import cost_metrics
+from gpuplanner.engine.duty import duty_of
+from gpuplanner.engine.estimate import Estimate, HostNeed, Memory, Part, Phase
+from gpuplanner.engine.host import checkpoint_remark, host_needs, shortfalls
+from gpuplanner.engine.limits import missing_fact, unmet_budgets
+from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.origins import WatchedEfficiencies, finder, with_origins
+from gpuplanner.engine.power import power_metrics
+from gpuplanner.engine.serving import estimate_serving
+from gpuplanner.engine.training import estimate_training
+from gpuplanner.facts import MissingFactError
+from gpuplanner.figures import Figure, Recording, Step, recording
+from gpuplanner.messages import InputError
+from gpuplanner.workload.plan import Plan
+
+Estimator = Callable[[Plan, ModelArchitecture, Machine, Efficiencies], Estimate]
+T = TypeVar("T")
+
+ESTIMATORS: Mapping[str, Estimator] = {"serving": estimate_serving, "training": estimate_training}
+"""The engine of each workload kind."""
+EXPLAINED = (Estimate, Memory, Phase, Part, HostNeed)
+"""The types of an estimate that hold figures."""
+
+
+def estimate(
+    plan: Plan, model: ModelArchitecture, machine: Machine, efficiencies: Efficiencies, rules: Iterable[Rule] = ()
+) -> Estimate:
+    """The estimate of a plan on a machine. `rules`: rules of thumb of the catalog, shown beside what they speak about.
+
+    Raises InputError when a fact is missing that the estimate cannot do without, or when the plan cannot be run so.
+    """
+    try:
+        made = ESTIMATORS[plan.workload.kind](plan, model, machine, efficiencies)
+        return _completed(made, model, efficiencies, rules)
+    except MissingFactError as error:
+        raise InputError(missing_fact(error)) from None
+
+
+def explain(
+    plan: Plan, model: ModelArchitecture, machine: Machine, efficiencies: Efficiencies, rules: Iterable[Rule] = ()
+) -> Estimate:
+    """The same estimate with the derivation of every figure, each input with where it comes from."""
+    watched = WatchedEfficiencies(efficiencies)
+    with recording() as kept:
+        made = estimate(plan, model, machine, watched, rules)
+    find = finder(plan, model, machine, watched.used)
+    done: dict[int, Step] = {}
+    steps = _steps_by_value(kept)
+
+    def derived(figure: Figure) -> Figure:
+        step = figure.derivation or steps.get(id(figure.value))
+        return figure if step is None else replace(figure, derivation=with_origins(step, find, done))
+
+    return _with_figures(made, derived)
+
+
+def _completed(made: Estimate, model: ModelArchitecture, efficiencies: Efficiencies, rules: Iterable[Rule]) -> Estimate:
+    machine = made.machine
+    power, power_unknown = power_metrics(machine, made.limits, made.metrics, efficiencies)
+    cost, cost_unknown = cost_metrics(machine, made.metrics)
+    metrics = {**made.metrics, **cost, **power}
+    duty = duty_of(made, model, efficiencies)
+    needs = host_needs(duty, machine, made.time, efficiencies, rules)
+    interval = checkpoint_remark(duty, machine, efficiencies)
+    remarks = (*made.remarks, *machine.remarks, *shortfalls(needs), *((interval,) if interval else ()))
+    return replace(
+        made,
+        metrics=metrics,
+        host=needs,
+        unknown=(*made.unknown, *cost_unknown, *power_unknown),
+        remarks=remarks,
+        unmet=(*made.unmet, *unmet_budgets(made.plan, metrics)),
+    )
+
+
+def _steps_by_value(kept: Recording) -> dict[int, Step]:
+    """Every recorded step by the identity of its value, the outermost of several that give the very same number."""
+    found: dict[int, Step] = {}
+    waiting = list(kept.steps)
+    while waiting:
+        step = waiting.pop()
+        if not isinstance(step.value, int):
+            found.setdefault(id(step.value), step)
+        waiting += [a.step for a in step.arguments if a.step is not None]
+        waiting += step.inner
+    return found
+
+
+def _with_figures(value: T, change: Callable[[Figure], Figure]) -> T:
+    """The same value with each figure in it changed."""
+    changed: Any = value
+    if isinstance(value, Figure):
+        changed = change(value)
+    elif isinstance(value, tuple):
+        changed = tuple(_with_figures(item, change) for item in value)
+    elif isinstance(value, Mapping):
+        changed = {key: _with_figures(item, change) for key, item in value.items()}
+    elif isinstance(value, EXPLAINED) and is_dataclass(value):
+        changed = replace(value, **{f.name: _with_figures(getattr(value, f.name), change) for f in fields(value)})
+    return changed

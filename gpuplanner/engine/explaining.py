@@ -1,0 +1,93 @@
+"""A figure's derivation as rows and as a tree of text: what the CLI prints and the window shows. Computes nothing.
+
+Names are message ids: `formula.<id>` for a step, `term.<name>` for an input.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gpuplanner.figures import Certainty, Figure, Formula, Origin, Step
+from gpuplanner.messages import Translator, msg
+from gpuplanner.units import Display, Unit, digits, show
+
+
+@dataclass(frozen=True, slots=True)
+class ExplanationRow:
+    """One line of a derivation. `depth` 0 is the figure itself.
+
+    `term`: the name under which the row's number goes into the row above it, empty for the figure; `formula`: how it
+    was computed, None for an input; `origin`: where an input was read, None when nothing is known of it.
+    """
+
+    depth: int
+    term: str
+    value: Any
+    unit: Unit | None
+    formula: Formula | None = None
+    origin: Origin | None = None
+
+    @property
+    def name_id(self) -> str:
+        """The message id of what the row is called."""
+        return f"formula.{self.formula.id}" if self.formula else f"term.{self.term}"
+
+    @property
+    def source(self) -> str:
+        """The citation of the input's source, empty when there is none."""
+        return self.origin.fact.source.citation if self.origin and self.origin.fact else ""
+
+    @property
+    def date(self) -> str:
+        """The date of the input's source, empty when there is none."""
+        return self.origin.fact.source.date if self.origin and self.origin.fact else ""
+
+    @property
+    def certainty(self) -> Certainty | None:
+        """What kind of knowledge an input is, None for a computed row and for an input of unknown origin."""
+        return self.origin.certainty if self.origin else None
+
+
+def explanation(figure: Figure) -> list[ExplanationRow]:
+    """The rows of a figure's derivation, parents before their inputs; empty when none was recorded.
+
+    A step that a formula called itself stands below it beside its inputs. What is reached twice is shown twice.
+    """
+    return list(_rows(figure.derivation, 0, "")) if figure.derivation else []
+
+
+def _rows(step: Step, depth: int, term: str) -> Iterator[ExplanationRow]:
+    yield ExplanationRow(depth, term, step.value, step.formula.unit, step.formula)
+    for argument in step.arguments:
+        if argument.step is not None:
+            yield from _rows(argument.step, depth + 1, argument.name)
+        else:
+            yield ExplanationRow(depth + 1, argument.name, argument.value, None, None, argument.origin)
+    for inner in step.inner:
+        yield from _rows(inner, depth + 1, "")
+
+
+def explanation_lines(figure: Figure, translator: Translator, display: Display) -> list[str]:
+    """The derivation as lines of text, two spaces a level, as it is copied and printed."""
+    return [f"{'  ' * row.depth}{row_text(row, translator, display)}" for row in explanation(figure)]
+
+
+def row_text(row: ExplanationRow, translator: Translator, display: Display) -> str:
+    """One row as text: name, equation, value, and for an input its kind, source and date."""
+    name = translator.text(row.name_id) if translator.has(row.name_id) else (row.term or row.name_id)
+    text = f"{name} = {row_value(row, display)}"
+    if row.formula is not None:
+        reference = f" [{row.formula.reference}]" if row.formula.reference else ""
+        return f"{text} = {row.formula.equation}{reference}"
+    parts = []
+    if row.origin is not None:
+        parts.append(translator.text(row.origin.note or msg(f"explain.kind.{row.origin.certainty.name.lower()}")))
+    parts += [part for part in (row.source, row.date) if part]
+    return f"{text} ({', '.join(parts)})" if parts else text
+
+
+def row_value(row: ExplanationRow, display: Display) -> str:
+    """The number of a row as a person reads it."""
+    if not isinstance(row.value, int | float):
+        return str(row.value)
+    return digits(row.value, 4) if row.unit is None else str(show(row.value, row.unit, display, 4))

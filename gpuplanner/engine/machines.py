@@ -1,0 +1,190 @@
+"""Machines out of the catalog: topology, link, host and price of an instance or of bare GPUs. Nothing is estimated.
+
+What the source of an offer leaves open is taken from the GPU's form factor and said in the machine's remarks; what it
+does not say at all makes the offer one that cannot be planned with, never one with a default.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from gpuplanner.catalog.catalog import Catalog, Rate
+from gpuplanner.catalog.entries import Gpu, GpuProperty, Instance, InstanceProperty, Price, PriceKind
+from gpuplanner.engine.formulas.cost import usd_per_hour
+from gpuplanner.engine.links import pcie_bytes_per_s
+from gpuplanner.engine.machine import Host, Machine, Topology
+from gpuplanner.facts import MissingFactError
+from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.workload.plan import MachineChoice
+
+BARE_COUNTS = (1, 2, 4, 8)
+"""How many bare GPUs of one type are ranked: what fits on one mainboard."""
+PRICE_ORDER = (PriceKind.QUOTED, PriceKind.ON_DEMAND, PriceKind.MONTHLY)
+"""Which price counts: a person's own quote first. Spot capacity can be taken away, so it never stands for a price."""
+MODULE_FORM_FACTORS = ("SXM", "OAM", "superchip")
+"""GPUs on a board that links all of them."""
+ALL_TO_ALL = ("nvswitch", "nvl72", "infinity fabric", "neuronlink", "nvlink")
+BRIDGES = "bridge"
+
+
+@dataclass(frozen=True, slots=True)
+class Unplannable:
+    """An offer of the catalog that says too little to be planned with, and what it lacks."""
+
+    instance: Instance | None
+    gpu: Gpu | None
+    reason: Message
+
+
+def machine_of(choice: MachineChoice, catalog: Catalog, rates: Mapping[str, Rate]) -> Machine:
+    """The machine that a plan names.
+
+    Raises InputError when the catalog does not have it, when it says too little (how many GPUs, which ones), or when
+    the GPUs do not fill whole nodes.
+    """
+    if choice.instance_id is not None:
+        instance = catalog.instances.get(choice.instance_id)
+        if instance is None:
+            raise InputError(msg("machines.unknown_instance", id=choice.instance_id))
+        return rented(instance, choice.nodes, catalog.gpus, rates)
+    if choice.gpu_id is None:
+        raise InputError(msg("machines.nothing_chosen"))
+    gpu = catalog.gpus.get(choice.gpu_id)
+    if gpu is None:
+        raise InputError(msg("machines.unknown_gpu", id=choice.gpu_id))
+    per_node = min(choice.gpus, choice.per_node)
+    nodes, left = divmod(choice.gpus, per_node)
+    if left:
+        raise InputError(msg("machines.nodes_not_filled", gpus=choice.gpus, per_node=per_node))
+    return bare(gpu, per_node, nodes)
+
+
+def catalog_machines(
+    catalog: Catalog, rates: Mapping[str, Rate], *, bare_gpus: bool = False
+) -> Iterator[Machine | Unplannable]:
+    """Every offer of the catalog as one node: its instances, or its GPUs as they are bought, one to eight of a kind.
+
+    The two never stand in one list, so that no GPU appears twice.
+    """
+    if bare_gpus:
+        for gpu in catalog.gpus.values():
+            for count in BARE_COUNTS:
+                try:
+                    yield bare(gpu, count)
+                except InputError as error:
+                    yield Unplannable(None, gpu, error.message)
+                    break
+        return
+    for instance in catalog.instances.values():
+        try:
+            yield rented(instance, 1, catalog.gpus, rates)
+        except InputError as error:
+            yield Unplannable(instance, catalog.gpus.get(instance.gpu_id or ""), error.message)
+
+
+def rented(instance: Instance, nodes: int, gpus: Mapping[str, Gpu], rates: Mapping[str, Rate]) -> Machine:
+    """`nodes` of an instance. Raises InputError when its source does not say which GPU, how many, or which share."""
+    name = f"{instance.provider} {instance.name}"
+    gpu = gpus.get(instance.gpu_id or "")
+    if gpu is None:
+        raise InputError(msg("machines.gpu_not_named", machine=name, text=instance.gpu_text))
+    if instance.gpu_count is None:
+        raise InputError(msg("machines.count_not_stated", machine=name))
+    if instance.gpu_fraction is None:
+        raise InputError(msg("machines.share_not_stated", machine=name))
+    topology, link, remarks = _links(gpu, instance.gpu_count, instance.interconnect, name)
+    price = price_of(instance)
+    rate = rates.get(price.currency) if price and price.currency != "USD" else None
+    return Machine(
+        gpu=gpu,
+        gpus_per_node=instance.gpu_count,
+        nodes=nodes,
+        topology=topology,
+        link_bytes_per_s=link,
+        host=_host(instance),
+        gpu_fraction=instance.gpu_fraction,
+        instance=instance,
+        price=price,
+        usd_per_hour=_in_usd(price, rate, nodes),
+        rate=rate,
+        remarks=remarks,
+    )
+
+
+def bare(gpu: Gpu, per_node: int, nodes: int = 1) -> Machine:
+    """`nodes` nodes of `per_node` GPUs as they are bought: host and price are not known.
+
+    Raises InputError when several are to work together and neither a link nor a PCIe rate is known.
+    """
+    topology, link, remarks = _links(gpu, per_node, "", f"{per_node} × {gpu.name}")
+    return Machine(gpu, per_node, nodes, topology, link, Host(), Fraction(1), remarks=remarks)
+
+
+def with_nodes(machine: Machine, nodes: int) -> Machine:
+    """The same machine with another number of nodes."""
+    hourly = None if machine.usd_per_hour is None else machine.usd_per_hour / machine.nodes * nodes
+    return replace(machine, nodes=nodes, usd_per_hour=hourly)
+
+
+def choice_of(machine: Machine) -> MachineChoice:
+    """The choice that a plan keeps for this machine."""
+    if machine.instance is not None:
+        return MachineChoice(instance_id=machine.instance.id, nodes=machine.nodes)
+    return MachineChoice(gpu_id=machine.gpu.id, gpus=machine.gpus, per_node=machine.gpus_per_node)
+
+
+def price_of(instance: Instance) -> Price | None:
+    """The price that counts, or None when no source gives one. A price of nothing is an unknown one."""
+    prices = (instance.price(kind) for kind in PRICE_ORDER)
+    return next((price for price in prices if price is not None and price.per_hour > 0), None)
+
+
+def _in_usd(price: Price | None, rate: Rate | None, nodes: int) -> float | None:
+    if price is None or (rate is None and price.currency != "USD"):
+        return None
+    return float(usd_per_hour(price.per_hour, rate.per_usd if rate else 1.0, nodes))
+
+
+def _host(instance: Instance) -> Host:
+    values = {name: known.value for name, known in instance.properties.items()}
+    network = values.get(InstanceProperty.NETWORK_BIT_PER_S)
+    return Host(
+        values.get(InstanceProperty.VCPUS),
+        values.get(InstanceProperty.RAM_BYTES),
+        values.get(InstanceProperty.LOCAL_STORAGE_BYTES),
+        None if network is None else network / 8.0,
+    )
+
+
+def _links(gpu: Gpu, count: int, printed: str, name: str) -> tuple[Topology, float, tuple[Message, ...]]:
+    """How the GPUs of one node meet, one GPU's rate one way, and what was assumed."""
+    own = gpu.known(GpuProperty.LINK_BYTES_PER_S)
+    link = printed.lower()
+    if count == 1:
+        return Topology.SINGLE, _pcie_or(gpu, own.value if own else 0.0), ()
+    if not link:
+        if gpu.form_factor.startswith(MODULE_FORM_FACTORS) and own is not None:
+            return Topology.SWITCHED, own.value, (msg("machines.link_assumed", machine=name, link=gpu.link_kind),)
+        return Topology.PCIE, _pcie(gpu, name), (msg("machines.pcie_assumed", machine=name),)
+    if own is not None and (BRIDGES in link or (gpu.link_is_bridge and "nvlink" in link)):
+        return Topology.BRIDGED_PAIRS, own.value, ()
+    if any(kind in link for kind in ALL_TO_ALL):
+        if own is not None:
+            return Topology.SWITCHED, own.value, ()
+        return Topology.PCIE, _pcie(gpu, name), (msg("machines.link_rate_unknown", machine=name, link=printed),)
+    return Topology.PCIE, _pcie(gpu, name), ()
+
+
+def _pcie(gpu: Gpu, name: str) -> float:
+    try:
+        return pcie_bytes_per_s(gpu)
+    except MissingFactError:
+        raise InputError(msg("machines.no_link_known", machine=name, gpu=gpu.name)) from None
+
+
+def _pcie_or(gpu: Gpu, otherwise: float) -> float:
+    """A single GPU exchanges nothing with others: without a known rate to its host it can still be planned with."""
+    try:
+        return pcie_bytes_per_s(gpu)
+    except MissingFactError:
+        return otherwise
