@@ -1,6 +1,7 @@
 """Opening the store: one SQLite file that several windows may share. A damaged file is set aside, never deleted."""
 
 import sqlite3
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,13 +23,17 @@ class StoreError(InputError):
 
 
 class Store:
-    """One open store. `session` tells this window's saves from another's; `notes` says what went wrong at opening."""
+    """One open store. `session` tells this window's saves from another's; `notes` says what went wrong at opening.
+
+    May be used from several threads: one at a time reads or writes.
+    """
 
     def __init__(self, db: Database, session: str, notes: tuple[Message, ...], clock: Callable[[], datetime]) -> None:
         self.db = db
         self.session = session
         self.notes = notes
         self._clock = clock
+        self._lock = threading.RLock()
 
     def now(self) -> str:
         """The time of a save, ISO in UTC."""
@@ -38,14 +43,15 @@ class Store:
         """Run `work` in one transaction: all of it is kept, or nothing. Raises StoreError when it cannot be written."""
         connection = self._connection
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                result = work(connection)
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+            with self._lock:
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    result = work(connection)
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
         except sqlite3.Error as fault:
             raise StoreError(_sentence(fault)) from fault
         return result
@@ -53,7 +59,8 @@ class Store:
     def read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows of a query. Raises StoreError when the store cannot be read."""
         try:
-            return self._connection.execute(sql, values).fetchall()
+            with self._lock:
+                return self._connection.execute(sql, values).fetchall()
         except sqlite3.Error as fault:
             raise StoreError(_sentence(fault)) from fault
 
