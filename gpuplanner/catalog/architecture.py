@@ -30,8 +30,13 @@ class Attention(Frozen):
     `cache_elements_per_token`: numbers kept for each token in the KV cache of this layer (K and V of all KV heads; the
     latent and its rotary part for MLA; plus an indexer's keys); 0 for linear and state-space layers.
     `cache_shards`: over how many tensor-parallel ranks these numbers can be split (the KV heads; 1 for MLA: copied).
-    `state_elements`: numbers kept for each sequence whatever its length (recurrent state, convolution window).
-    `parameters`: weights of the projections, with biases and norms inside the attention.
+    `index_elements_per_token`: how many of them are an indexer's keys, which servers keep in FP8 (a 4-byte scale for
+    each 128) whatever the KV precision.
+    `state_elements`: numbers kept for each sequence whatever its length (recurrent state, convolution window);
+    `state_bytes`: their size in the formats that the model asks for; `state_shards`: how far they can be split.
+    `top_k_tokens`: past tokens that a sparse attention reads for each new one; None where it reads them all.
+    `parameters`: weights of the projections, with biases and norms inside the attention;
+    `unquantised_parameters`: those of them (biases, norms, convolutions) that no weight quantisation converts.
     """
 
     kind: AttentionKind
@@ -42,14 +47,22 @@ class Attention(Frozen):
     window: int | None = Field(None, ge=1)
     cache_elements_per_token: int = Field(0, ge=0)
     cache_shards: int = Field(1, ge=1)
+    index_elements_per_token: int = Field(0, ge=0)
     state_elements: int = Field(0, ge=0)
+    state_bytes: int = Field(0, ge=0)
+    state_shards: int = Field(1, ge=1)
+    top_k_tokens: int | None = Field(None, ge=1)
     parameters: int = Field(0, ge=0)
+    unquantised_parameters: int = Field(0, ge=0)
 
 
 class Mlp(Frozen):
     """The feed-forward part of one layer. For a mixture of experts `intermediate` is that of one routed expert.
 
     `parameters`: all that is resident, router and shared experts included; `active_parameters`: what one token uses.
+    `shared_parameters`: the shared experts, or a dense path beside the experts, that every token uses.
+    `unquantised_parameters`: router, gates, biases and norms, which no weight quantisation converts; in `parameters`,
+    not in `expert_parameters` and `shared_parameters`.
     """
 
     intermediate: int = Field(0, ge=0)
@@ -58,17 +71,25 @@ class Mlp(Frozen):
     experts_per_token: int = Field(0, ge=0)
     shared_intermediate: int = Field(0, ge=0)
     expert_parameters: int = Field(0, ge=0, description="weights of one routed expert")
+    shared_parameters: int = Field(0, ge=0)
     parameters: int = Field(0, ge=0)
     active_parameters: int = Field(0, ge=0)
+    unquantised_parameters: int = Field(0, ge=0)
 
 
 class LayerGroup(Frozen):
-    """`count` equal layers. `norm_parameters` are those outside of attention and MLP, for one layer."""
+    """`count` equal layers. `norm_parameters` are those outside of attention and MLP, for one layer.
+
+    `encoder`: the layers stand in the encoder of an encoder-decoder. `cross_attention`: what a decoder layer reads the
+    encoder's output with; its cache holds the input's tokens, once for each sequence.
+    """
 
     count: int = Field(ge=1)
     attention: Attention
     mlp: Mlp
     norm_parameters: int = Field(0, ge=0)
+    encoder: bool = False
+    cross_attention: Attention | None = None
 
 
 class Role(StrEnum):
@@ -79,13 +100,37 @@ class Role(StrEnum):
     ENCODER_DECODER = "encoder-decoder"
 
 
+class Part(StrEnum):
+    """The kinds of weights that a quantisation can treat apart."""
+
+    EMBEDDING = "embedding"
+    HEAD = "head"
+    ATTENTION = "attention"
+    LINEAR_ATTENTION = "linear attention"
+    MLP = "mlp"
+    EXPERTS = "experts"
+    SHARED_EXPERTS = "shared experts"
+    UNQUANTISED = "unquantised"
+    TOWER = "tower"
+    EXTRA = "extra"
+
+
+class StoredPart(Frozen):
+    """How a part of the weights is stored in the published files."""
+
+    part: Part
+    precision: str
+
+
 class ModelArchitecture(Frozen):
     """A language model's shape.
 
     `embedding_parameters`: the token (and position) embedding; `head_parameters`: the output projection, 0 when tied.
     `tower_parameters`: vision or audio encoders that are loaded beside the language model.
     `extra_parameters`: resident weights that plain decoding does not use, such as multi-token-prediction layers.
-    `weight_quantisation`: how the weights are stored as published ("bf16", "fp8", "nvfp4", "mxfp4", "int4", …).
+    `weight_quantisation`: how most weights are stored as published ("bf16", "fp8", "nvfp4", "mxfp4", "int4", …);
+    `stored_parts`: the parts of them that are stored otherwise. `kv_quantisation`: the KV cache's format that the files
+    bring scales for, "" when none. `notes`: ids of messages on what could not be known from the configuration.
     """
 
     name: str
@@ -102,6 +147,9 @@ class ModelArchitecture(Frozen):
     extra_parameters: int = Field(0, ge=0)
     max_positions: int | None = Field(None, ge=1)
     weight_quantisation: str = "bf16"
+    stored_parts: tuple[StoredPart, ...] = ()
+    kv_quantisation: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def layers(self) -> int:
