@@ -1,0 +1,55 @@
+"""The faces of the window: Inter, then a Simplified Chinese face by name, so that no system chooses a Japanese one."""
+
+from enum import Enum
+
+from PySide6.QtGui import QFont, QFontDatabase
+
+from gpuplanner.paths import shipped
+
+FAMILIES = (
+    "Inter",
+    "Noto Sans CJK SC",
+    "Noto Sans SC",
+    "Source Han Sans SC",
+    "Microsoft YaHei UI",
+    "Microsoft YaHei",
+    "PingFang SC",
+    "WenQuanYi Micro Hei",
+)
+MONOSPACED = ("JetBrains Mono", "Cascadia Mono", "SF Mono", "Menlo", "Consolas", "DejaVu Sans Mono", "Noto Sans Mono")
+
+
+class TextRole(Enum):
+    """What a text is for: its size in pixels, its weight, and whether its figures all have one width."""
+
+    BODY = (13, QFont.Weight.Normal, False)
+    STRONG = (13, QFont.Weight.DemiBold, False)
+    NUMBER = (13, QFont.Weight.Normal, True)
+    BUTTON = (13, QFont.Weight.Medium, False)
+    LABEL = (12, QFont.Weight.Normal, False)
+    LABEL_STRONG = (12, QFont.Weight.DemiBold, False)
+    TAG = (11, QFont.Weight.DemiBold, True)
+    TITLE = (15, QFont.Weight.DemiBold, False)
+    HEADLINE = (20, QFont.Weight.DemiBold, False)
+    FIGURE = (24, QFont.Weight.DemiBold, True)
+    CODE = (12, QFont.Weight.Normal, True)
+
+
+def load_fonts() -> None:
+    """Make the shipped faces known to Qt. Called once, after the application object exists."""
+    for path in sorted((shipped("resources") / "fonts").glob("*.otf")):
+        QFontDatabase.addApplicationFont(str(path))
+
+
+def font(role: TextRole = TextRole.BODY) -> QFont:
+    """The font for a role."""
+    pixels, weight, tabular = role.value
+    face = QFont()
+    face.setFamilies([*MONOSPACED, *FAMILIES[1:]] if role is TextRole.CODE else list(FAMILIES))
+    face.setPixelSize(pixels)
+    face.setWeight(weight)
+    # Hinting moves strokes to whole pixels and spoils the spacing of Inter at small sizes.
+    face.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
+    if tabular:
+        face.setFeature(QFont.Tag("tnum"), 1)
+    return face

@@ -1,0 +1,54 @@
+"""Shapes that our own widgets share: crisp rounded boxes, the ring that shows focus, text that ends in an ellipsis."""
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
+from PySide6.QtWidgets import QWidget
+
+from gpuplanner.ui.tokens import FOCUS_WIDTH
+
+Colour = str | QColor
+
+
+def painter_for(widget: QWidget) -> QPainter:
+    """An antialiasing painter on a widget."""
+    painter = QPainter(widget)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    return painter
+
+
+def rounded_box(
+    painter: QPainter, area: QRectF, radius: float, fill: Colour | None = None, border: Colour | None = None
+) -> None:
+    """A box with round corners; a border of one pixel lies inside `area`."""
+    painter.setPen(QPen(QColor(border), 1) if border else Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(fill) if fill else Qt.BrushStyle.NoBrush)
+    inside = area.adjusted(0.5, 0.5, -0.5, -0.5) if border else area
+    painter.drawRoundedRect(inside, radius, radius)
+
+
+def focus_ring(painter: QPainter, area: QRectF, radius: float, colour: Colour) -> None:
+    """The ring that shows where the keyboard is, inside `area`."""
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(QPen(QColor(colour), FOCUS_WIDTH))
+    half = FOCUS_WIDTH / 2
+    painter.drawRoundedRect(area.adjusted(half, half, -half, -half), radius - half, radius - half)
+
+
+def rounded_clip(area: QRectF, radius: float) -> QPainterPath:
+    """A path to clip by, so that what is painted has round corners."""
+    path = QPainterPath()
+    path.addRoundedRect(area, radius, radius)
+    return path
+
+
+def draw_text(
+    painter: QPainter,
+    area: QRectF,
+    text: str,
+    colour: Colour,
+    align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter,
+) -> None:
+    """One line of text in the painter's font, with an ellipsis where it does not fit."""
+    metrics = QFontMetricsF(painter.font())
+    painter.setPen(QColor(colour))
+    painter.drawText(area, align, metrics.elidedText(text, Qt.TextElideMode.ElideRight, area.width()))

@@ -1,0 +1,119 @@
+"""What the window itself puts into the palette: places, the actions of the page in sight, settings, help."""
+
+from collections.abc import Callable, Sequence
+
+from gpuplanner.messages import Message, msg
+from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, THEME
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.help_page.glossary import GLOSSARY
+from gpuplanner.ui.palette.items import PaletteItem, match
+from gpuplanner.ui.places import Heading, Location, Place
+from gpuplanner.ui.shell.shortcuts import PLACE_KEYS
+
+
+class ActionProvider:
+    """The actions of the page in sight, and going to a place."""
+
+    group = msg("ui.palette.actions")
+    in_background = False
+
+    def __init__(
+        self,
+        appearance: Appearance,
+        places: Sequence[Place],
+        heading: Callable[[], Heading],
+        go: Callable[[Location], None],
+    ) -> None:
+        self._appearance = appearance
+        self._places = places
+        self._heading = heading
+        self._go = go
+
+    def find(self, query: str) -> Sequence[PaletteItem]:
+        """Actions that can be done now."""
+        items = [
+            PaletteItem(
+                f"action.{action.id}",
+                self._appearance.text(action.label),
+                action.run,
+                icon=action.icon or "play",
+                shortcut=action.shortcut,
+                score=match(query, *self._appearance.texts(action.label)),
+            )
+            for action in self._heading().actions
+            if action.enabled
+        ]
+        for number, place in enumerate(self._places, 1):
+            says = msg("ui.palette.go", place=place.title)
+            items.append(
+                PaletteItem(
+                    f"place.{place.id}",
+                    self._appearance.text(says),
+                    lambda wanted=place.id: self._go(Location(wanted)),  # type: ignore[misc]
+                    icon=place.icon,
+                    shortcut=place.shortcut or PLACE_KEYS.format(number=number),
+                    score=match(query, *self._appearance.texts(says), *self._appearance.texts(place.title)),
+                )
+            )
+        return items
+
+
+class SettingProvider:
+    """Each choice of each setting ("Theme: dark"), chosen at once."""
+
+    group = msg("ui.palette.settings")
+    in_background = False
+
+    def __init__(self, appearance: Appearance) -> None:
+        self._appearance = appearance
+
+    def find(self, query: str) -> Sequence[PaletteItem]:
+        """Choices that differ from what is chosen. Nothing for an empty query: there are many."""
+        if not query.strip():
+            return ()
+        items = []
+        for setting in (LANGUAGE, THEME, MEMORY, CURRENCY):
+            chosen = self._appearance.chosen(setting)
+            for choice in setting.choices:
+                if choice == chosen or (setting is CURRENCY and choice not in {"USD", *self._appearance.rates()}):
+                    continue
+                name = Message(f"settings.{setting.key}")
+                value = Message(f"settings.{setting.key}.{choice}")
+                says = msg("settings.choice", name=name, value=value)
+                items.append(
+                    PaletteItem(
+                        f"setting.{setting.key}.{choice}",
+                        self._appearance.text(says),
+                        lambda s=setting, c=choice: self._appearance.choose(s, c),  # type: ignore[misc]
+                        icon="settings",
+                        score=match(query, *self._appearance.texts(says)),
+                    )
+                )
+        return items
+
+
+class GlossaryProvider:
+    """The words of the glossary."""
+
+    group = msg("ui.palette.glossary")
+    in_background = False
+
+    def __init__(self, appearance: Appearance, go: Callable[[Location], None]) -> None:
+        self._appearance = appearance
+        self._go = go
+
+    def find(self, query: str) -> Sequence[PaletteItem]:
+        """Words whose name matches in either language. Nothing for an empty query."""
+        if not query.strip():
+            return ()
+        return [
+            PaletteItem(
+                f"term.{term.id}",
+                self._appearance.text(term.name),
+                lambda wanted=term.id: self._go(Location("help", f"term/{wanted}")),  # type: ignore[misc]
+                note=self._appearance.text(term.meaning),
+                icon="circle-help",
+                score=match(query, *self._appearance.texts(term.name)) * 0.9,
+            )
+            for term in GLOSSARY
+        ]

@@ -1,0 +1,1 @@
+"""The Plan place: what to run on the left, what it needs in the middle, which machines carry it on the right."""

@@ -1,0 +1,97 @@
+"""Changing one field of a plan, and what changes with it. Pure: a plan goes in, another comes out. No Qt."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from gpuplanner.messages import InputError
+from gpuplanner.ui.plan_place.fields import LIMITS, Field, fields_of
+from gpuplanner.units import Display
+from gpuplanner.workload.plan import WORKLOADS, Constraints, MachineChoice, Plan, Workload
+from gpuplanner.workload.serving import Serving
+from gpuplanner.workload.training import Method, Training
+
+
+def value_of(plan: Plan, field: Field) -> Any:
+    """What the plan has in a field."""
+    return getattr(plan.constraints if field.group == LIMITS else plan.workload, field.name)
+
+
+def with_value(plan: Plan, field: Field, value: Any) -> Plan:
+    """The plan with another value in one field. Raises ValidationError when the type does not take it."""
+    if field.quantity is not None and field.quantity.whole and value is not None:
+        value = int(value)
+    changes = {field.name: value} | _follows(plan.workload, field, value)
+    owner = plan.constraints if field.group == LIMITS else plan.workload
+    changed = type(owner).model_validate(dict(owner) | changes)
+    return plan.model_copy(update={"constraints" if field.group == LIMITS else "workload": changed})
+
+
+def with_kind(plan: Plan, kind: str, earlier: Workload | None = None) -> Plan:
+    """The plan with another kind of workload. What both kinds have stays; the rest is as it was `earlier`."""
+    if plan.workload.kind == kind:
+        return plan
+    target = next(w for w in WORKLOADS if w.model_fields["kind"].default == kind)
+    common = _common(plan.workload, target)
+    workload = target.model_validate((dict(earlier) if earlier is not None else {}) | common)
+    return plan.model_copy(update={"workload": workload})
+
+
+def with_machine(plan: Plan, machine: MachineChoice | None) -> Plan:
+    """The plan on another machine; None leaves the choice to the search."""
+    return plan.model_copy(update={"machine": machine})
+
+
+def with_limits(plan: Plan, **changes: Any) -> Plan:
+    """The plan with other limits."""
+    return plan.model_copy(
+        update={"constraints": Constraints.model_validate(dict(plan.constraints) | changes)},
+    )
+
+
+def suggestion(text: str, field: Field, display: Display) -> str:
+    """The nearest text to what was typed that the field takes; empty when there is no number to be near to."""
+    quantity = field.quantity
+    if quantity is None:
+        return ""
+    if not text.strip():
+        return "" if field.optional else quantity.show(field.default, display)
+    try:
+        value = replace(quantity, whole=False, above_least=False, least=-math.inf, most=math.inf).parse(text, display)
+    except InputError:
+        return ""
+    nearest = min(max(value, quantity.least), quantity.most)
+    if quantity.above_least and nearest <= quantity.least:
+        return ""
+    return quantity.show(round(nearest) if quantity.whole else nearest, display)
+
+
+def applies(field: Field, workload: Workload) -> bool:
+    """Whether a field means anything beside the others: the rank of adapters only where there are adapters."""
+    if isinstance(workload, Training) and field.name in {"lora_rank", "lora_targets", "base_precision"}:
+        adapters = workload.method in {Method.LORA, Method.QLORA}
+        return adapters and (field.name != "base_precision" or workload.method is Method.QLORA)
+    if field.name == "budget_usd_per_job":
+        return isinstance(workload, Training)
+    return True
+
+
+def _follows(workload: Workload, field: Field, value: Any) -> dict[str, Any]:
+    """Other fields that change with this one: clients keep requests open, or send so many a second, not both."""
+    if not isinstance(workload, Serving):
+        return {}
+    usual = Serving.model_fields["concurrency"].default
+    if field.name == "request_rate":
+        return {"concurrency": None} if value is not None else {"concurrency": workload.concurrency or usual}
+    if field.name == "concurrency":
+        return (
+            {"request_rate": None} if value is not None else {"concurrency": None if workload.request_rate else usual}
+        )
+    return {}
+
+
+def _common(workload: Workload, target: type[Workload]) -> dict[str, Any]:
+    """What both kinds ask in the same way."""
+    wanted = {(f.name, f.control) for f in fields_of(target.model_fields["kind"].default)}
+    same = (f for f in fields_of(workload.kind) if (f.name, f.control) in wanted)
+    return {f.name: getattr(workload, f.name) for f in same}

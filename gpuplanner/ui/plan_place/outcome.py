@@ -1,0 +1,180 @@
+"""What the plan comes to, live: the estimate follows each change, the search runs beside it. Knows no widget.
+
+Both run in other threads and only the latest counts. The machine is the plan's own, or the best that the search found.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Protocol
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from gpuplanner.engine.estimate import Estimate
+from gpuplanner.engine.machines import choice_of
+from gpuplanner.engine.search.result import SearchResult
+from gpuplanner.messages import InputError, Message
+from gpuplanner.ui.background import Cancel, Jobs, Latest
+from gpuplanner.workload.plan import Plan
+
+SEARCH_AFTER_MS = 60
+"""A search starts when this long nothing was typed: what the next key would cancel is not worth starting."""
+
+
+class Engine(Protocol):
+    """What works plans out: the workspace."""
+
+    def explained(self, plan: Plan) -> Estimate: ...
+
+    def search(self, plan: Plan, cancelled: Callable[[], bool]) -> SearchResult: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """The estimate of the plan, or why there is none. `current`: it is of the plan as it is now.
+
+    `found`: the machine was chosen by the search, not by the person.
+    """
+
+    estimate: Estimate | None = None
+    problem: Message | None = None
+    current: bool = False
+    found: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What the last search found, of which plan and in how long; or why it could not be done."""
+
+    plan: Plan
+    result: SearchResult | None = None
+    problem: Message | None = None
+    seconds: float = 0.0
+    current: bool = True
+
+
+class Outcome(QObject):
+    """Works one plan out."""
+
+    workedChanged = Signal()
+    searchedChanged = Signal()
+
+    def __init__(self, engine: Engine, jobs: Jobs, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._engine = engine
+        self._estimates = Latest(jobs)
+        self._searches = Latest(jobs)
+        self._plan: Plan | None = None
+        self._subject: Plan | None = None
+        self.worked = Worked()
+        self.searched: Searched | None = None
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(SEARCH_AFTER_MS)
+        self._soon.timeout.connect(self._search)
+
+    def work_out(self, plan: Plan) -> None:
+        """Work out this plan; whatever runs for another one is cancelled."""
+        before, self._plan = self._plan, plan
+        self._subject = None
+        self._searches.cancel()
+        self.worked = replace(self.worked, current=False)
+        if self.searched is not None:
+            self.searched = replace(self.searched, current=False)
+            if before is None or before.workload.kind != plan.workload.kind:
+                self.searched = None
+        self.workedChanged.emit()
+        self.searchedChanged.emit()
+        self._estimate()
+        self._soon.start()
+
+    def stop(self) -> None:
+        """Stop whatever runs."""
+        self._soon.stop()
+        self._estimates.cancel()
+        self._searches.cancel()
+
+    # --- Estimate -----------------------------------------------------------------------------------------------------
+
+    def _estimate(self) -> None:
+        plan = self._plan
+        subject = self._wanted_subject()
+        if plan is None or subject is None or subject == self._subject:
+            return
+        self._subject = subject
+        found = plan.machine is None
+
+        def work(_cancel: Cancel) -> Estimate:
+            return self._engine.explained(subject)
+
+        def done(estimate: Estimate) -> None:
+            self._tell(Worked(estimate, None, current=True, found=found))
+
+        def failed(fault: Exception) -> None:
+            if not isinstance(fault, InputError):
+                raise fault
+            self._tell(Worked(None, fault.message, current=True, found=found))
+
+        self._estimates.run(work, done, failed, urgent=True)
+
+    def _tell(self, worked: Worked) -> None:
+        self.worked = worked
+        self.workedChanged.emit()
+
+    def _wanted_subject(self) -> Plan | None:
+        """The plan with a machine and a way of running; None as long as nothing has been found for it."""
+        plan, searched = self._plan, self.searched
+        if plan is None:
+            return None
+        result = searched.result if searched else None
+        if plan.machine is not None:
+            found = next((c for c in result.candidates if c.plan.machine == plan.machine), None) if result else None
+            return plan if found is None else _as_found(plan, found.plan)
+        if result is not None and result.candidates:
+            return _as_found(plan, result.candidates[0].plan)
+        nearest = next((r.machine for r in result.rejections if r.machine is not None), None) if result else None
+        return None if nearest is None else plan.model_copy(update={"machine": choice_of(nearest)})
+
+    # --- Search -------------------------------------------------------------------------------------------------------
+
+    def _search(self) -> None:
+        plan = self._plan
+        if plan is None:
+            return
+
+        def work(cancel: Cancel) -> tuple[SearchResult, float]:
+            start = perf_counter()
+            return self._engine.search(plan, cancel), perf_counter() - start
+
+        def done(found: tuple[SearchResult, float]) -> None:
+            result, seconds = found
+            self._found(Searched(plan, result, seconds=seconds))
+
+        def failed(fault: Exception) -> None:
+            if not isinstance(fault, InputError):
+                raise fault
+            self._found(Searched(plan, problem=fault.message))
+
+        self._searches.run(work, done, failed)
+
+    def _found(self, searched: Searched) -> None:
+        self.searched = searched
+        self.searchedChanged.emit()
+        self._estimate()
+        if self._subject is None:
+            # Nothing carries the plan and no machine comes near: say why instead of waiting for ever.
+            self._tell(Worked(None, searched.problem, current=True))
+
+
+def _as_found(plan: Plan, found: Plan) -> Plan:
+    """The plan on the machine of `found`, and what the plan leaves open as `found` has it."""
+    machine = {"machine": found.machine}
+    if plan.workload.kind != found.workload.kind:
+        return plan.model_copy(update=machine)
+    open_fields = [name for name, value in plan.workload if value is None and name not in _PAIRED]
+    chosen = {name: getattr(found.workload, name) for name in open_fields}
+    return plan.model_copy(update={"workload": plan.workload.model_copy(update=chosen), **machine})
+
+
+_PAIRED = frozenset({"concurrency", "request_rate"})
+"""Of these two one is always empty, and means nothing."""

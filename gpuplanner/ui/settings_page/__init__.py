@@ -1,0 +1,1 @@
+"""The settings page: every setting searchable, with its default and a way back to it."""

@@ -1,0 +1,205 @@
+"""The settings page: lays out the presenter's settings as rows of cards, and filters them as one types."""
+
+from collections.abc import Callable, Sequence
+from datetime import date
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from gpuplanner.messages import Message, msg
+from gpuplanner.store.settings import CURRENCY, Setting
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.fields.number_field import NumberField
+from gpuplanner.ui.fields.quantities import money_rate
+from gpuplanner.ui.fonts import TextRole
+from gpuplanner.ui.places import Context, Heading, Page, PageAction, Place
+from gpuplanner.ui.settings_page.presenter import GROUPS, Rate, SettingsPresenter
+from gpuplanner.ui.tokens import GAP, Verdict
+from gpuplanner.ui.widgets.button import Button, ButtonKind
+from gpuplanner.ui.widgets.card import Card, line
+from gpuplanner.ui.widgets.label import Ink, Label
+from gpuplanner.ui.widgets.scrolling import scrolling
+from gpuplanner.ui.widgets.search_field import SearchField
+from gpuplanner.ui.widgets.segmented import Option, Segmented
+
+WIDTH = 760
+
+
+def settings_place(today: Callable[[], date]) -> Place:
+    """The settings as a place."""
+    return Place(
+        "settings", "settings", msg("settings.title"), lambda context: SettingsPage(context, today), shortcut="Ctrl+,"
+    )
+
+
+class SettingsPage(Page):
+    """All settings on one page."""
+
+    def __init__(self, context: Context, today: Callable[[], date]) -> None:
+        super().__init__()
+        self._context = context
+        self._appearance = context.appearance
+        self._presenter = SettingsPresenter(context.appearance, context.settings, today)
+        self._rows: list[_Row] = []
+        self._search = SearchField(self._appearance, msg("settings.search"))
+        self._search.searched.connect(self._filter)
+        self._nothing = Label(self._appearance, msg("settings.nothing"), ink=Ink.MUTED)
+        self._nothing.hide()
+        self._cards: list[tuple[Card, Sequence[_Row]]] = []
+        column = QVBoxLayout()
+        column.setSpacing(GAP)
+        column.addWidget(self._search)
+        column.addWidget(self._nothing)
+        for title, settings in GROUPS:
+            column.addWidget(self._card(title, settings))
+        self._rates = _Rates(self._appearance, self._presenter)
+        column.addWidget(self._rates)
+        column.addStretch(1)
+        content = QWidget()
+        middle = QHBoxLayout(content)
+        middle.setContentsMargins(GAP + 2, GAP + 2, GAP + 2, GAP + 2)
+        inner = QWidget()
+        inner.setLayout(column)
+        column.setContentsMargins(0, 0, 0, 0)
+        inner.setMaximumWidth(WIDTH)
+        middle.addWidget(inner, 1, Qt.AlignmentFlag.AlignTop)
+        middle.addStretch(0)
+        self._area = scrolling(content)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._area)
+        self._appearance.settingChanged.connect(self._refresh)
+        self._appearance.displayChanged.connect(self._refresh)
+        self._refresh()
+
+    def heading(self) -> Heading:
+        return Heading(
+            msg("settings.title"),
+            actions=(
+                PageAction("reset_layout", msg("settings.reset_layout"), self._reset_layout),
+                PageAction("reset_all", msg("settings.reset_all"), self._reset_all),
+            ),
+        )
+
+    def visit(self, path: str) -> None:
+        """`path` is the key of a setting."""
+        row = next((row for row in self._rows if row.setting.key == path), None)
+        if row is not None:
+            self._search.set_text("")
+            self._area.ensureWidgetVisible(row)
+            row.control.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def panes(self) -> Sequence[QWidget]:
+        return (self._search,)
+
+    def leave(self) -> bool:
+        if not self._search.text():
+            return False
+        self._search.set_text("")
+        return True
+
+    def _card(self, title: Message, settings: Sequence[Setting]) -> Card:
+        card = Card(self._appearance, title)
+        rows = [_Row(self._appearance, self._presenter, setting) for setting in settings]
+        for row in rows:
+            card.body.addWidget(row)
+        self._rows += rows
+        self._cards.append((card, rows))
+        return card
+
+    def _filter(self, query: str) -> None:
+        for card, rows in self._cards:
+            for row in rows:
+                row.setVisible(self._presenter.matches(query, row.setting))
+            card.setVisible(any(not row.isHidden() for row in rows))
+        self._rates.setVisible(self._presenter.matches(query, CURRENCY))
+        self._nothing.setVisible(all(card.isHidden() for card, _ in self._cards))
+
+    def _refresh(self) -> None:
+        for row in self._rows:
+            row.refresh()
+        self._rates.refresh()
+
+    def _reset_all(self) -> None:
+        self._presenter.reset_all()
+        self._context.notices.say(msg("settings.reset_all.done"), Verdict.PASS)
+
+    def _reset_layout(self) -> None:
+        self._presenter.reset_layout()
+        self._context.notices.say(msg("settings.reset_layout.done"), Verdict.PASS)
+
+
+class _Row(QWidget):
+    """A setting: what it is called and does, its control, and the way back to its default."""
+
+    def __init__(self, appearance: Appearance, presenter: SettingsPresenter, setting: Setting) -> None:
+        super().__init__()
+        self.setting = setting
+        self._presenter = presenter
+        self.control = Segmented(appearance, name=presenter.title(setting))
+        self.control.chosen.connect(lambda choice: presenter.choose(setting, choice))
+        self._reset = Button(appearance, msg("settings.reset"), ButtonKind.QUIET, icon="rotate-ccw", icon_only=True)
+        self._reset.clicked.connect(lambda: presenter.reset(setting))
+        policy = self._reset.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self._reset.setSizePolicy(policy)
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(Label(appearance, presenter.title(setting)))
+        words.addWidget(Label(appearance, presenter.help(setting), TextRole.LABEL, Ink.MUTED, wrap=True))
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 2, 0, 2)
+        layout.setSpacing(10)
+        layout.addLayout(words, 1)
+        layout.addWidget(self.control, 0, Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(self._reset, 0, Qt.AlignmentFlag.AlignTop)
+
+    def refresh(self) -> None:
+        """Show what is chosen now."""
+        options = [Option(choice, says) for choice, says in self._presenter.choices(self.setting)]
+        self.control.set_options(options, str(self._presenter.value(self.setting)))
+        self._reset.setVisible(not self._presenter.is_default(self.setting))
+        self._reset.explain(self._presenter.default(self.setting))
+
+
+class _Rates(Card):
+    """The currency rates, each with its date; a person's own replaces that of the catalog."""
+
+    def __init__(self, appearance: Appearance, presenter: SettingsPresenter) -> None:
+        super().__init__(appearance, msg("settings.rates"), msg("settings.rates.note"))
+        self._look = appearance
+        self._presenter = presenter
+        self._fields: dict[str, NumberField] = {}
+        self._notes: dict[str, tuple[Label, Button]] = {}
+
+    def refresh(self) -> None:
+        """Show the rates that are known now."""
+        rates = self._presenter.rates()
+        for rate in rates:
+            if rate.currency not in self._fields:
+                self._add(rate)
+            self._fields[rate.currency].set_value(rate.per_usd)
+            note, reset = self._notes[rate.currency]
+            note.say(msg("settings.rates.own" if rate.own else "settings.rates.shipped", date=rate.date))
+            reset.setVisible(rate.own)
+        self.setHidden(not rates)
+
+    def _add(self, rate: Rate) -> None:
+        currency = rate.currency
+        field = NumberField(self._look, "", money_rate(currency), name=msg("settings.rates.name", currency=currency))
+        field.setFixedWidth(180)
+        field.changed.connect(lambda value: self._presenter.set_rate(currency, value))
+        note = Label(self._look, "", TextRole.LABEL, Ink.MUTED)
+        reset = Button(self._look, msg("settings.reset"), ButtonKind.QUIET, icon="rotate-ccw", icon_only=True)
+        reset.clicked.connect(lambda: self._presenter.reset_rate(currency))
+        row = QHBoxLayout()
+        row.setSpacing(10)
+        row.addWidget(Label(self._look, msg("settings.rates.usd")))
+        row.addWidget(field, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(note, 1)
+        row.addWidget(reset)
+        if self._fields:
+            self.body.addWidget(line(self._look))
+        self.body.addLayout(row)
+        self._fields[currency] = field
+        self._notes[currency] = (note, reset)

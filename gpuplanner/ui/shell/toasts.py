@@ -1,0 +1,80 @@
+"""Notices as they come, over the lower right corner of the window. They go by themselves and take no focus."""
+
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.notices import Notice
+from gpuplanner.ui.tokens import Verdict
+from gpuplanner.ui.widgets.notice_box import NoticeBox
+
+SHOWN_MS = 6000
+AT_MOST = 3
+WIDTH = 380
+MARGIN = 18
+
+
+class Toasts(QWidget):
+    """The toasts in sight. One that a person points at stays; a failure and a sticky notice stay until closed."""
+
+    def __init__(self, appearance: Appearance, over: QWidget) -> None:
+        super().__init__(over)
+        self._appearance = appearance
+        self._over = over
+        self._boxes: list[NoticeBox] = []
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(8)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        over.installEventFilter(self)
+        self.hide()
+
+    def show_notice(self, notice: Notice) -> None:
+        """Show a notice above the others."""
+        box = NoticeBox(
+            self._appearance, notice.message, notice.verdict, notice.action, closable=True, raised=True, parent=self
+        )
+        box.setFixedWidth(WIDTH)
+        box.closed.connect(lambda: self._remove(box))
+        self._boxes.append(box)
+        self._layout.addWidget(box)
+        if not notice.sticky and notice.verdict is not Verdict.FAIL:
+            timer = QTimer(box)
+            timer.setInterval(SHOWN_MS)
+            timer.timeout.connect(lambda: None if box.underMouse() else self._remove(box))
+            timer.start()
+        while len(self._boxes) > AT_MOST:
+            self._remove(self._boxes[0])
+        self._place()
+
+    def count(self) -> int:
+        """How many are in sight."""
+        return len(self._boxes)
+
+    def close_latest(self) -> bool:
+        """Close the latest one. Tells whether there was one."""
+        if not self._boxes:
+            return False
+        self._remove(self._boxes[-1])
+        return True
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._over and event.type() == QEvent.Type.Resize and self._boxes:
+            self._place()
+        return super().eventFilter(watched, event)
+
+    def _remove(self, box: NoticeBox) -> None:
+        if box in self._boxes:
+            self._boxes.remove(box)
+            self._layout.removeWidget(box)
+            box.hide()
+            box.deleteLater()
+            self._place()
+
+    def _place(self) -> None:
+        self.setVisible(bool(self._boxes))
+        height = sum(max(box.heightForWidth(WIDTH), box.minimumSizeHint().height()) for box in self._boxes)
+        height += self._layout.spacing() * max(0, len(self._boxes) - 1)
+        corner = QPoint(self._over.width() - WIDTH - MARGIN, self._over.height() - height - MARGIN - 30)
+        self.setGeometry(corner.x(), corner.y(), WIDTH, height)
+        self.raise_()

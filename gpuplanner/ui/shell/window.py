@@ -1,0 +1,352 @@
+"""The main window: lays out rail, top bar, pages, status bar, toasts and palette, and wires them to the navigation."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QMimeData, QTimer
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QGuiApplication,
+    QKeySequence,
+    QPaintEvent,
+    QShortcut,
+)
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from gpuplanner.messages import Message, msg
+from gpuplanner.ui.background import Coalescer
+from gpuplanner.ui.painting import painter_for
+from gpuplanner.ui.palette.items import PaletteProvider
+from gpuplanner.ui.palette.search import PaletteSearch
+from gpuplanner.ui.palette.view import PaletteView
+from gpuplanner.ui.places import Context, Location, Page, Place
+from gpuplanner.ui.settings import WINDOW
+from gpuplanner.ui.shell.history import History
+from gpuplanner.ui.shell.rail import Rail
+from gpuplanner.ui.shell.shortcuts import PLACE_KEYS, SHORTCUTS
+from gpuplanner.ui.shell.status_bar import StatusBar
+from gpuplanner.ui.shell.toasts import Toasts
+from gpuplanner.ui.shell.top_bar import TopBar
+from gpuplanner.ui.tokens import Verdict
+
+SETTINGS = "settings"
+HELP = "help"
+_LAST = WINDOW + "place"
+_SIZE = WINDOW + "geometry"
+
+
+class Window(QWidget):
+    """Shows one page at a time. Pages are made when first visited and live until the window closes."""
+
+    def __init__(self, context: Context, places: Sequence[Place], hidden: Sequence[Place] = ()) -> None:
+        """`hidden` places do not stand in the upper rail: the settings (at its foot) and the help."""
+        super().__init__()
+        self.context = context
+        self._places = {place.id: place for place in (*places, *hidden)}
+        self._order = [place.id for place in places]
+        self._pages: dict[str, Page] = {}
+        self._history = History()
+        appearance = context.appearance
+        self.rail = Rail(appearance)
+        self.top_bar = TopBar(appearance)
+        self.status_bar = StatusBar(appearance)
+        self._stack = QStackedWidget()
+        self._lay_out(places, hidden)
+        self.toasts = Toasts(appearance, self)
+        self.search = PaletteSearch(context.jobs, self)
+        self.palette_view = PaletteView(appearance, self.search, self)
+        self._wire()
+        self._bind_keys()
+        self.setAcceptDrops(True)
+        self.setMinimumSize(900, 560)
+        self._render()
+
+    # --- Going places -------------------------------------------------------------------------------------------------
+
+    def go(self, location: Location) -> None:
+        """Show a place, and in it the path when there is one. An unknown place changes nothing."""
+        if location.place not in self._places:
+            return
+        page = self._page(location.place)
+        if location.path:
+            page.visit(location.path)
+        self._show(location.place, page)
+        self._remember(location.place, page)
+
+    def back(self) -> None:
+        """Go back to where the person was before."""
+        self._revisit(self._history.back())
+
+    def forward(self) -> None:
+        """Undo going back."""
+        self._revisit(self._history.forward())
+
+    def current_page(self) -> Page | None:
+        """The page in sight."""
+        page = self._stack.currentWidget()
+        return page if isinstance(page, Page) else None
+
+    def page(self, place_id: str) -> Page | None:
+        """The page of a place, if it has been visited."""
+        return self._pages.get(place_id)
+
+    def start(self) -> None:
+        """Show the place where the person was last, or the first one."""
+        last = str(self.context.settings.kept(_LAST, ""))
+        self.go(Location(last if last in self._order else self._order[0]))
+
+    def open_files(self, paths: Sequence[str]) -> bool:
+        """Give files to the page in sight, or else to the place that takes their kind. Tells whether one took them."""
+        page = self.current_page()
+        if page is not None and page.dropped(paths):
+            return True
+        for place in self._places.values():
+            if place.takes is not None and paths and all(place.takes(path) for path in paths):
+                self.go(Location(place.id))
+                return self._page(place.id).dropped(paths)
+        self.context.notices.say(msg("ui.open.unknown", name=_names(paths)), Verdict.WARN)
+        return False
+
+    def add_provider(self, provider: PaletteProvider) -> None:
+        """Let the palette ask this provider too."""
+        self.search.add(provider)
+
+    # --- Laying out ---------------------------------------------------------------------------------------------------
+
+    def _lay_out(self, places: Sequence[Place], hidden: Sequence[Place]) -> None:
+        for number, place in enumerate(places, 1):
+            self.rail.add(place.id, place.title, place.icon, PLACE_KEYS.format(number=number))
+        for place in hidden:
+            if place.id == SETTINGS:
+                self.rail.add(place.id, place.title, place.icon, place.shortcut, foot=True)
+        right = QVBoxLayout()
+        right.setSpacing(0)
+        right.addWidget(self.top_bar)
+        right.addWidget(self._stack, 1)
+        upper = QHBoxLayout()
+        upper.setSpacing(0)
+        upper.addWidget(self.rail)
+        upper.addLayout(right, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(upper, 1)
+        layout.addWidget(self.status_bar)
+
+    def _wire(self) -> None:
+        context = self.context
+        self.rail.chosen.connect(lambda place_id: self.go(Location(place_id)))
+        self.top_bar.back.clicked.connect(self.back)
+        self.top_bar.forward.clicked.connect(self.forward)
+        self.top_bar.paletteWanted.connect(self.palette_view.open)
+        self.top_bar.segmentChosen.connect(self._choose_segment)
+        self.status_bar.noticesWanted.connect(lambda: self.go(Location(HELP, "notices")))
+        context.notices.said.connect(self.toasts.show_notice)
+        context.notices.said.connect(self._count_notices)
+        context.notices.cleared.connect(self._count_notices)
+        context.appearance.languageChanged.connect(self._render)
+        context.appearance.themeChanged.connect(self.update)
+        self._keep_geometry = Coalescer(self._save_geometry, self, 400)
+        self._count_notices()
+
+    def _bind_keys(self) -> None:
+        acts = {
+            "palette": self.palette_view.open,
+            "panes": lambda: self._cycle_panes(1),
+            "panes_back": lambda: self._cycle_panes(-1),
+            "leave": self._leave,
+            "back": self.back,
+            "forward": self.forward,
+            "settings": lambda: self.go(Location(SETTINGS)),
+            "help": lambda: self.go(Location(HELP)),
+            "open": self._choose_files,
+            "paste": self._paste,
+            "quit": self.close,
+        }
+        for shortcut in SHORTCUTS:
+            keys = QShortcut(QKeySequence(shortcut.keys), self)
+            keys.activated.connect(acts[shortcut.id])
+        for number, place_id in enumerate(self._order, 1):
+            keys = QShortcut(QKeySequence(PLACE_KEYS.format(number=number)), self)
+            keys.activated.connect(lambda wanted=place_id: self.go(Location(wanted)))
+        self._page_keys: list[QShortcut] = []
+
+    # --- Pages --------------------------------------------------------------------------------------------------------
+
+    def _page(self, place_id: str) -> Page:
+        if place_id not in self._pages:
+            page = self._places[place_id].make(self.context)
+            self._pages[place_id] = page
+            self._stack.addWidget(page)
+            page.headingChanged.connect(lambda: self._heading_changed(page))
+            page.moved.connect(lambda _path: self._moved(place_id, page))
+        return self._pages[place_id]
+
+    def _show(self, place_id: str, page: Page) -> None:
+        changed = self._stack.currentWidget() is not page
+        self._stack.setCurrentWidget(page)
+        self.rail.show_current(place_id)
+        self._heading_changed(page)
+        if place_id in self._order:
+            self.context.settings.keep(_LAST, place_id)
+        if changed:
+            page.focus_first()
+
+    def _remember(self, place_id: str, page: Page) -> None:
+        self._history.visit(Location(place_id, page.path()))
+        self._show_history()
+
+    def _moved(self, place_id: str, page: Page) -> None:
+        if self._stack.currentWidget() is page:
+            self._remember(place_id, page)
+
+    def _revisit(self, location: Location | None) -> None:
+        if location is None:
+            return
+        page = self._page(location.place)
+        page.visit(location.path)
+        self._show(location.place, page)
+        self._show_history()
+
+    def _show_history(self) -> None:
+        self.top_bar.show_history(back=self._history.can_go_back, forward=self._history.can_go_forward)
+
+    def _heading_changed(self, page: Page) -> None:
+        if self._stack.currentWidget() is not page:
+            return
+        heading = page.heading()
+        self.top_bar.show_heading(heading)
+        for keys in self._page_keys:
+            keys.setEnabled(False)
+            keys.deleteLater()
+        self._page_keys = []
+        for action in heading.actions:
+            if action.shortcut and action.enabled:
+                keys = QShortcut(QKeySequence(action.shortcut), self)
+                keys.activated.connect(action.run)
+                self._page_keys.append(keys)
+        self._render()
+
+    def _choose_segment(self, segment_id: str) -> None:
+        page = self.current_page()
+        if page is not None:
+            page.choose_segment(segment_id)
+
+    # --- Keys ---------------------------------------------------------------------------------------------------------
+
+    def _cycle_panes(self, by: int) -> None:
+        """Rail, top bar, the panes of the page, status bar, and round again."""
+        page = self.current_page()
+        inner = [pane for pane in (page.panes() if page else ()) if pane.isVisible()]
+        panes: list[QWidget] = [self.rail, self.top_bar, *inner, self.status_bar]
+        focused = QApplication.focusWidget()
+        at = next((i for i, p in enumerate(panes) if focused and (p is focused or p.isAncestorOf(focused))), -1)
+        _focus_into(panes[(at + by) % len(panes)])
+
+    def _leave(self) -> None:
+        """Close the innermost thing: the palette, what the page has open, a toast; then back to the page itself."""
+        if self.palette_view.isVisible():
+            self.palette_view.shut()
+            return
+        page = self.current_page()
+        if page is not None and page.leave():
+            return
+        if self.toasts.close_latest() or page is None:
+            return
+        focused = QApplication.focusWidget()
+        if focused is None or not page.isAncestorOf(focused):
+            page.focus_first()
+
+    def _paste(self) -> None:
+        """Paste outside of any field: files or text for the page."""
+        data = QGuiApplication.clipboard().mimeData()
+        paths = _local_paths(data)
+        if paths:
+            self.open_files(paths)
+            return
+        page = self.current_page()
+        if data.hasText() and (page is None or not page.pasted(data.text())):
+            self.context.notices.say(msg("ui.paste.unknown"), Verdict.WARN)
+
+    def _choose_files(self) -> None:
+        from PySide6.QtWidgets import QFileDialog
+
+        paths, _ = QFileDialog.getOpenFileNames(self, self.context.appearance.text(msg("ui.open.title")))
+        if paths:
+            self.open_files(paths)
+
+    # --- Events -------------------------------------------------------------------------------------------------------
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if _local_paths(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        paths = _local_paths(event.mimeData())
+        event.acceptProposedAction()
+        # The drag ends first, so that the other program is not kept waiting.
+        QTimer.singleShot(0, self, lambda: self.open_files(paths))
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self._save_geometry()
+        for page in self._pages.values():
+            page.close_page()
+        super().closeEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter_for(self).fillRect(self.rect(), self.context.appearance.tokens.workspace)
+
+    # --- Shape and texts ----------------------------------------------------------------------------------------------
+
+    def restore_geometry(self) -> None:
+        """As large as it was and where it was, as far as the screens of today have it."""
+        kept = self.context.settings.kept(_SIZE)
+        numbers = kept if isinstance(kept, list) and len(kept) == 5 and all(isinstance(n, int) for n in kept) else None
+        screen = QGuiApplication.primaryScreen().availableGeometry()
+        if numbers is None:
+            self.resize(min(1440, screen.width() - 40), min(900, screen.height() - 60))
+            return
+        x, y, width, height, maximised = numbers
+        self.resize(max(900, min(width, screen.width())), max(560, min(height, screen.height())))
+        if any(s.availableGeometry().contains(x + 40, y + 20) for s in QGuiApplication.screens()):
+            self.move(x, y)
+        if maximised:
+            self.showMaximized()
+
+    def _save_geometry(self) -> None:
+        area = self.normalGeometry() if self.isMaximized() else self.geometry()
+        numbers = [area.x(), area.y(), area.width(), area.height(), int(self.isMaximized())]
+        self.context.settings.keep(_SIZE, numbers)
+
+    def _count_notices(self) -> None:
+        self.status_bar.show_notices(len(self.context.notices.kept))
+
+    def _render(self) -> None:
+        page = self.current_page()
+        title = page.heading().title if page else ""
+        shown = self.context.appearance.text(title) if isinstance(title, Message) else str(title)
+        self.setWindowTitle(f"{shown} · gpuplanner" if shown else "gpuplanner")
+
+
+def _focus_into(pane: QWidget) -> None:
+    """Put the keyboard on a pane, or on the first thing in it that takes it."""
+    wanted = pane
+    if isinstance(pane, Rail):
+        pane.focus_current()
+        return
+    if not pane.focusPolicy():
+        wanted = next(
+            (w for w in pane.findChildren(QWidget) if w.focusPolicy() and w.isVisible() and w.isEnabled()), pane
+        )
+    from PySide6.QtCore import Qt
+
+    wanted.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+
+def _local_paths(data: QMimeData) -> list[str]:
+    return [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
+
+
+def _names(paths: Sequence[str]) -> str:
+    return ", ".join(path.replace("\\", "/").rpartition("/")[2] for path in paths[:3])
