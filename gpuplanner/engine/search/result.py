@@ -1,0 +1,87 @@
+"""What a search gives: machines that run the plan, best first, and for each of the others why not. Types only."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gpuplanner.catalog.entries import Gpu, Instance
+from gpuplanner.engine.estimate import Fit, Way
+from gpuplanner.engine.machine import Machine
+from gpuplanner.messages import Message
+from gpuplanner.units import Unit
+from gpuplanner.workload.plan import Plan
+
+
+class Broken(StrEnum):
+    """The constraints in the order in which they are checked; a rejected machine names the first that it broke.
+
+    Text: message `limits.broken.<name>`.
+    """
+
+    FACTS = "facts"
+    SUPPORT = "support"
+    LAYOUT = "layout"
+    MEMORY = "memory"
+    HEADROOM = "headroom"
+    MAX_GPUS = "max_gpus"
+    LOAD = "load"
+    RATE = "rate"
+    TTFT = "ttft"
+    TPOT = "tpot"
+    DEADLINE = "deadline"
+    PRICE = "price"
+    BUDGET_MONTH = "budget_month"
+    BUDGET_JOB = "budget_job"
+    PROVIDER = "provider"
+    REGION = "region"
+    GPU = "gpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A machine with its best way of running. `plan` names both, so that it can be estimated in full.
+
+    `machine` has all nodes that the plan needs; `metrics` are values by the ids of `Estimate.metrics`, those that the
+    search computes. `free_bytes`: on the fullest GPU.
+    """
+
+    machine: Machine
+    way: Way
+    plan: Plan
+    fit: Fit
+    free_bytes: float
+    metrics: Mapping[str, float]
+
+    @property
+    def usd_per_hour(self) -> float | None:
+        """What all nodes cost, None when the price is not known."""
+        return self.machine.usd_per_hour
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """An offer that does not do, with the first constraint that it broke and by how much.
+
+    `over`: how far the nearest way of running is beyond the limit, in `unit`; None where there is no amount.
+    """
+
+    instance: Instance | None
+    gpu: Gpu | None
+    machine: Machine | None
+    broken: Broken
+    reason: Message
+    over: float | None = None
+    unit: Unit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Candidates by the plan's objective, best first; rejections by how far down the list of constraints they came.
+
+    `configurations`: how many ways of running were computed. `cancelled`: the search was stopped, so both are partial.
+    """
+
+    candidates: tuple[Candidate, ...]
+    rejections: tuple[Rejection, ...]
+    configurations: int
+    cancelled: bool = False

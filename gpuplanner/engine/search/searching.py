@@ -1,0 +1,142 @@
+"""The search: offers of the catalog × ways of running, in blocks that fit the cache, judged one offer at a time.
+
+Memory stays bounded: of a block only the best way of each offer, or its rejection, is kept. Offers with the same
+hardware (an instance in several regions or sizes of disk) are computed once.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.catalog.catalog import Catalog, Rate
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.engine.limits import missing_fact
+from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.machines import Unplannable, catalog_machines
+from gpuplanner.engine.search.checks import Failure, offer_checks, passing
+from gpuplanner.engine.search.ordering import furthest_first, ranked
+from gpuplanner.engine.search.rejecting import broke, rejection, unplannable
+from gpuplanner.engine.search.result import Broken, Candidate, Rejection, SearchResult
+from gpuplanner.engine.search.serving import ServingSpace
+from gpuplanner.engine.search.space import Computed, Prepared, Space
+from gpuplanner.engine.search.training import TrainingSpace
+from gpuplanner.engine.support import unsupported
+from gpuplanner.facts import MissingFactError
+from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.serving import Serving
+
+BLOCK_ROWS = 32_768
+"""Ways computed at once: arrays of this length fit the second-level cache (measured: 16,000–65,000 are fastest)."""
+
+Hardware = tuple[object, ...]
+
+
+Group = tuple[Prepared, list[Machine]]
+"""Offers with the same hardware, with its ways."""
+
+
+def search(
+    plan: Plan,
+    model: ModelArchitecture,
+    catalog: Catalog,
+    efficiencies: Efficiencies,
+    rates: Mapping[str, Rate],
+    cancelled: Callable[[], bool] = lambda: False,
+    progress: Callable[[float], None] = lambda _: None,
+) -> SearchResult:
+    """All offers of the catalog for a plan, with its constraints and objective.
+
+    `cancelled` is asked before each block; what has been found until then is given back. `progress` is told the share
+    of the hardware that is done, 0 … 1.
+    """
+    offers = list(catalog_machines(catalog, rates, bare_gpus=plan.constraints.bare_gpus))
+    rejected = [unplannable(offer) for offer in offers if isinstance(offer, Unplannable)]
+    space = _space(plan, model, efficiencies)
+    groups: list[Group] = []
+    for alike in _alike(offer for offer in offers if isinstance(offer, Machine)):
+        prepared = _prepared(plan, space, alike[0])
+        if isinstance(prepared, Prepared):
+            groups.append((prepared, alike))
+        else:
+            rejected += [rejection(machine, *prepared) for machine in alike]
+    candidates: list[Candidate] = []
+    computed, done, stopped = 0, 0, False
+    for block in _blocks(groups):
+        stopped = cancelled()
+        if stopped:
+            break
+        results = space.compute([prepared for prepared, _ in block])
+        for (prepared, alike), result in zip(block, results, strict=True):
+            computed += prepared.rows
+            for verdict in _judged(plan, space, alike, result):
+                if isinstance(verdict, Candidate):
+                    candidates.append(verdict)
+                else:
+                    rejected.append(verdict)
+        done += len(block)
+        progress(done / len(groups))
+    return SearchResult(ranked(plan, candidates), furthest_first(rejected), computed, stopped)
+
+
+def _space(plan: Plan, model: ModelArchitecture, efficiencies: Efficiencies) -> Space:
+    if isinstance(plan.workload, Serving):
+        return ServingSpace(plan, plan.workload, model, efficiencies)
+    return TrainingSpace(plan, plan.workload, model, efficiencies)
+
+
+def _alike(machines: Iterable[Machine]) -> list[list[Machine]]:
+    groups: dict[Hardware, list[Machine]] = {}
+    for machine in machines:
+        groups.setdefault(hardware_of(machine), []).append(machine)
+    return list(groups.values())
+
+
+def _prepared(plan: Plan, space: Space, machine: Machine) -> Prepared | tuple[Broken, Message]:
+    """The ways of a machine, or why it has none."""
+    reason = unsupported(machine.gpu, plan.workload)
+    if reason is not None:
+        return Broken.SUPPORT, reason
+    try:
+        prepared = space.prepare(machine)
+    except MissingFactError as error:
+        return Broken.FACTS, missing_fact(error)
+    except InputError as error:
+        return Broken.SUPPORT, error.message
+    return prepared or (Broken.LAYOUT, msg("limits.broken.layout"))
+
+
+def hardware_of(machine: Machine) -> Hardware:
+    """What decides how fast a machine is: two offers that agree in it run the same plan alike."""
+    return (
+        machine.gpu.id,
+        machine.gpus_per_node,
+        machine.gpu_fraction,
+        machine.topology,
+        machine.link_bytes_per_s,
+        machine.host.network_bytes_per_s,
+    )
+
+
+def _blocks(groups: Iterable[Group]) -> Iterator[list[Group]]:
+    block: list[Group] = []
+    rows = 0
+    for prepared, alike in groups:
+        if block and rows + prepared.rows > BLOCK_ROWS:
+            yield block
+            block, rows = [], 0
+        block.append((prepared, alike))
+        rows += prepared.rows
+    if block:
+        yield block
+
+
+def _judged(plan: Plan, space: Space, offers: Iterable[Machine], computed: Computed) -> Iterator[Candidate | Rejection]:
+    """What becomes of each offer of the same hardware."""
+    ways = passing(np.ones(computed.nodes.shape, dtype=bool), computed.checks)
+    for machine in offers:
+        left = ways
+        if not isinstance(left, Failure):
+            left = passing(left, offer_checks(plan.constraints, machine, computed.nodes, computed.job_s))
+        yield broke(machine, left) if isinstance(left, Failure) else space.best(machine, computed, left)

@@ -1,0 +1,201 @@
+"""The ways of running that are worth trying on one machine, as arrays. Combinatorics only: nothing is estimated.
+
+Degrees that the plan fixes are tried alone. A way that cannot be laid out (heads that do not divide, more stages than
+layers, a batch that does not divide) is not made.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpuplanner.workload.training import Framework, Method, Recomputation, Sharding, Training
+
+Array = NDArray[Any]
+
+COPIES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256)
+"""How many machines (or groups of machines that hold one replica) are tried to carry a serving load."""
+NODES_OF_A_REPLICA = (2, 4, 8)
+"""Over how many nodes the stages of one replica are spread when it does not fit into one."""
+NODES = (1, 2, 4, 8, 16, 32, 64, 128)
+"""How many nodes are tried for training."""
+MICRO_BATCHES = (1, 2, 4, 8, 16, 32)
+STAGES = (1, 2, 4, 8, 16)
+CONTEXT_RANKS = (1, 2, 4, 8)
+CONTEXT_FROM_TOKENS = 16_384
+"""Sequences shorter than this are not split over GPUs: nothing is gained."""
+DEFAULT_MAX_GPUS = 1024
+
+SHARDINGS = {
+    Framework.MEGATRON: (Sharding.ZERO1,),
+    Framework.FSDP: (Sharding.FSDP, Sharding.HSDP, Sharding.ZERO2),
+    Framework.DEEPSPEED: (Sharding.ZERO1, Sharding.ZERO2, Sharding.ZERO3),
+    Framework.HUGGING_FACE: (Sharding.DDP, Sharding.FSDP),
+}
+"""What each framework can shard; a plan that names another is tried as it is."""
+TENSOR_PARALLEL = frozenset({Framework.MEGATRON, Framework.FSDP})
+PIPELINE_PARALLEL = frozenset({Framework.MEGATRON})
+EXPERT_PARALLEL = frozenset({Framework.MEGATRON})
+CONTEXT_PARALLEL = frozenset({Framework.MEGATRON, Framework.FSDP})
+
+
+@dataclass(frozen=True, slots=True)
+class ServingWays:
+    """Ways of one machine, a row a layout and a column a number of copies. `nodes` and `replicas` are totals."""
+
+    tensor_parallel: Array
+    pipeline_parallel: Array
+    nodes_of_replica: Array
+    nodes: Array
+    replicas: Array
+
+
+def serving_ways(
+    gpus_per_node: int, heads: int, layers: int, tensor: int | None, pipeline: int | None, spanning: bool
+) -> ServingWays | None:
+    """The ways of serving on nodes of `gpus_per_node` GPUs, None when no layout is possible.
+
+    `spanning`: whether replicas may be spread over nodes (the network is known).
+    """
+    layouts = list(_serving_layouts(gpus_per_node, heads, layers, tensor, pipeline, spanning))
+    if not layouts:
+        return None
+    tp, pp, nodes = (np.array(column, dtype=np.float64)[:, None] for column in zip(*layouts, strict=True))
+    copies = np.array(COPIES, dtype=np.float64)[None, :]
+    beside = np.maximum(np.floor(gpus_per_node / (tp * pp)), 1.0)
+    shape = (len(layouts), len(COPIES))
+    return ServingWays(
+        np.broadcast_to(tp, shape).ravel(),
+        np.broadcast_to(pp, shape).ravel(),
+        np.broadcast_to(nodes, shape).ravel(),
+        (nodes * copies).ravel(),
+        (beside * copies).ravel(),
+    )
+
+
+def _serving_layouts(
+    gpus_per_node: int, heads: int, layers: int, tensor: int | None, pipeline: int | None, spanning: bool
+) -> Iterator[tuple[int, int, int]]:
+    """Tensor-parallel degree, pipeline stages, nodes of one replica."""
+    degrees = [d for d in range(1, gpus_per_node + 1) if gpus_per_node % d == 0 and _divides(d, heads)]
+    for tp in degrees:
+        for pp in (p for p in range(1, gpus_per_node // tp + 1) if gpus_per_node % (tp * p) == 0 and p <= layers):
+            if tensor in {None, tp} and pipeline in {None, pp}:
+                yield tp, pp, 1
+    for nodes in NODES_OF_A_REPLICA if spanning else ():
+        for tp in degrees:
+            stages = gpus_per_node // tp * nodes
+            if stages <= layers and tensor in {None, tp} and pipeline in {None, stages}:
+                yield tp, stages, nodes
+
+
+def _divides(degree: int, heads: int) -> bool:
+    return not heads or heads % degree == 0
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingWay:
+    """One layout of a training run on a given number of GPUs."""
+
+    tensor_parallel: int
+    pipeline_parallel: int
+    context_parallel: int
+    expert_parallel: int
+    micro_batch: int
+    sharding: Sharding
+    recomputation: Recomputation
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a model allows: heads and layers that are divided, and experts that are spread (0: none)."""
+
+    heads: int
+    layers: int
+    experts: int
+
+
+def training_ways(gpus_per_node: int, shape: Shape, workload: Training, max_gpus: int) -> tuple[TrainingWay, ...]:
+    """The layouts of a training run on nodes of `gpus_per_node` GPUs."""
+    return tuple(
+        way
+        for nodes in NODES
+        if nodes == 1 or nodes * gpus_per_node <= max_gpus
+        for way in _layouts(gpus_per_node, nodes, shape, workload)
+    )
+
+
+def _layouts(gpus_per_node: int, nodes: int, shape: Shape, workload: Training) -> Iterator[TrainingWay]:
+    gpus = gpus_per_node * nodes
+    degrees = product(
+        _tensor_degrees(gpus_per_node, shape, workload),
+        _stages(shape, workload),
+        _context_ranks(workload),
+    )
+    for tp, pp, cp in degrees:
+        ranks, left = divmod(gpus, tp * pp * cp)
+        if left or not ranks or workload.global_batch % ranks:
+            continue
+        rest = product(
+            _expert_degrees(ranks * cp, shape, workload),
+            _micro_batches(workload, ranks),
+            _shardings(workload, ranks, nodes),
+            _recomputations(workload),
+        )
+        for ep, micro, sharding, recomputation in rest:
+            yield TrainingWay(tp, pp, cp, ep, micro, sharding, recomputation, nodes)
+
+
+def _tensor_degrees(gpus_per_node: int, shape: Shape, workload: Training) -> list[int]:
+    if workload.tensor_parallel is not None:
+        return [workload.tensor_parallel]
+    if workload.framework not in TENSOR_PARALLEL or workload.method in {Method.LORA, Method.QLORA}:
+        return [1]
+    return [d for d in range(1, gpus_per_node + 1) if gpus_per_node % d == 0 and _divides(d, shape.heads)]
+
+
+def _stages(shape: Shape, workload: Training) -> list[int]:
+    if workload.pipeline_parallel is not None:
+        return [workload.pipeline_parallel]
+    if workload.framework not in PIPELINE_PARALLEL:
+        return [1]
+    return [p for p in STAGES if p * workload.virtual_pipeline <= shape.layers]
+
+
+def _context_ranks(workload: Training) -> list[int]:
+    if workload.context_parallel is not None:
+        return [workload.context_parallel]
+    if workload.framework not in CONTEXT_PARALLEL or workload.sequence_length < CONTEXT_FROM_TOKENS:
+        return [1]
+    return list(CONTEXT_RANKS)
+
+
+def _expert_degrees(ranks: int, shape: Shape, workload: Training) -> list[int]:
+    if workload.expert_parallel is not None:
+        return [workload.expert_parallel]
+    if not shape.experts or workload.framework not in EXPERT_PARALLEL:
+        return [1]
+    return [e for e in (1, 2, 4, 8, 16, 32, 64) if e <= ranks and ranks % e == 0 and shape.experts % e == 0]
+
+
+def _micro_batches(workload: Training, ranks: int) -> list[int]:
+    each = workload.global_batch // ranks
+    if workload.micro_batch is not None:
+        return [workload.micro_batch] if each % workload.micro_batch == 0 else []
+    return [m for m in MICRO_BATCHES if each % m == 0]
+
+
+def _shardings(workload: Training, ranks: int, nodes: int) -> list[Sharding]:
+    if workload.sharding is not None:
+        return [workload.sharding]
+    if ranks == 1:
+        return [SHARDINGS[workload.framework][0]]
+    return [s for s in SHARDINGS[workload.framework] if s is not Sharding.HSDP or nodes > 1]
+
+
+def _recomputations(workload: Training) -> list[Recomputation]:
+    return list(Recomputation) if workload.recomputation is None else [workload.recomputation]

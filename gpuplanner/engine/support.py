@@ -1,0 +1,69 @@
+"""Whether the software of a workload is known to run on a GPU. Says no only with a reason; speed is not judged here."""
+
+from collections.abc import Mapping
+
+from gpuplanner.catalog.entries import Gpu
+from gpuplanner.messages import Message, msg
+from gpuplanner.workload.plan import Workload
+from gpuplanner.workload.precision import ComputePrecision
+from gpuplanner.workload.serving import Server, Serving
+
+NVIDIA = "NVIDIA"
+LEAST_CAPABILITY: Mapping[str, float] = {
+    Server.VLLM: 7.0,
+    Server.SGLANG: 7.5,
+    Server.TENSORRT_LLM: 8.0,
+    Server.LLAMA_CPP: 5.0,
+    Server.TRANSFORMERS: 5.0,
+    "training": 7.0,
+}
+"""Least CUDA compute capability, from the installation pages of each (2025; from memory) and PyTorch's build matrix.
+
+PyTorch's CUDA 12.6 wheels start at 5.0; training with FlashAttention, BF16 or FP16 tensor cores starts at Volta.
+"""
+OTHER_ARCHITECTURES: Mapping[str, frozenset[str]] = {
+    Server.VLLM: frozenset({"CDNA2", "CDNA3", "CDNA4", "RDNA3", "RDNA4", "Gaudi2", "Gaudi3"}),
+    Server.SGLANG: frozenset({"CDNA3", "CDNA4"}),
+    Server.TENSORRT_LLM: frozenset(),
+    Server.LLAMA_CPP: frozenset({"GCN5", "GCN5.1", "CDNA", "CDNA2", "CDNA3", "CDNA4", "RDNA1", "RDNA3", "RDNA4", "Xe"}),
+    Server.TRANSFORMERS: frozenset({"CDNA2", "CDNA3", "CDNA4", "RDNA3", "RDNA4"}),
+    "training": frozenset({"CDNA2", "CDNA3", "CDNA4"}),
+}
+"""Architectures of other vendors that the same pages name."""
+LEAST_FOR_FP8_TRAINING = 8.9
+LEAST_FOR_FP4_TRAINING = 10.0
+"""Transformer Engine: FP8 from Ada and Hopper on, NVFP4 from Blackwell on (NVIDIA, Transformer Engine documentation)."""
+
+
+def unsupported(gpu: Gpu, workload: Workload) -> Message | None:
+    """Why the workload's software or precision is not known to run on this GPU, or None when it is."""
+    serving = isinstance(workload, Serving)
+    software = workload.server if isinstance(workload, Serving) else "training"
+    name = msg(f"limits.software.{software}")
+    if gpu.vendor != NVIDIA:
+        if gpu.architecture in OTHER_ARCHITECTURES[software]:
+            return None
+        return msg("limits.support.vendor", software=name, gpu=gpu.name)
+    capability = _capability(gpu)
+    if capability is None:
+        return msg("limits.support.unknown_capability", gpu=gpu.name)
+    if capability < LEAST_CAPABILITY[software]:
+        return _too_old(gpu, name, LEAST_CAPABILITY[software])
+    if not serving:
+        least = {ComputePrecision.FP8: LEAST_FOR_FP8_TRAINING, ComputePrecision.NVFP4: LEAST_FOR_FP4_TRAINING}
+        needed = least.get(workload.precision, 0.0)
+        if capability < needed:
+            return _too_old(gpu, msg(f"limits.precision.{workload.precision}"), needed)
+    return None
+
+
+def _too_old(gpu: Gpu, name: Message, least: float) -> Message:
+    return msg("limits.support.capability", software=name, least=least, gpu=gpu.name, capability=gpu.compute_capability)
+
+
+def _capability(gpu: Gpu) -> float | None:
+    """9.0 for "9.0"; minor versions have one digit."""
+    try:
+        return float(gpu.compute_capability)
+    except ValueError:
+        return None
