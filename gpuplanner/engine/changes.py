@@ -1,0 +1,97 @@
+"""The smallest changes that would make a plan work, each tried by estimating it anew. Proposes nothing untried.
+
+A change is kept when with it the run fits (or fits better than tight) and all goals are met. They come in the order in
+which a person would try them: settings first, then precision and method, then more or other GPUs.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.catalog.entries import Gpu
+from gpuplanner.engine.estimate import Change, Estimate, Fit
+from gpuplanner.engine.estimating import estimate
+from gpuplanner.engine.proposals import Proposal, machine_proposals, setting_proposals
+from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.workload.serving import Serving
+
+MOST_CHANGES = 8
+"""More than this a person does not read."""
+GOODNESS = {Fit.DOES_NOT_FIT: 0, Fit.TIGHT: 1, Fit.FITS: 2}
+Try = Callable[[Proposal], Estimate | None]
+
+
+def advised(made: Estimate, model: ModelArchitecture, efficiencies: Efficiencies, gpus: Mapping[str, Gpu]) -> Estimate:
+    """The estimate with the changes that help; unchanged where it fits and meets all goals.
+
+    `gpus`: those of the catalog, of which the next larger one is tried.
+    """
+    if made.fit is Fit.FITS and not made.unmet:
+        return made
+
+    def tried(proposal: Proposal) -> Estimate | None:
+        try:
+            return estimate(proposal.plan, model, proposal.machine, efficiencies)
+        except InputError:
+            return None
+
+    return replace(made, changes=tuple(_changes(made, gpus, tried))[:MOST_CHANGES])
+
+
+def _changes(made: Estimate, gpus: Mapping[str, Gpu], tried: Try) -> Iterator[Change]:
+    single = [change for p in setting_proposals(made) if (change := _change(made, p, tried)) is not None]
+    yield from single
+    if not single:
+        together = _together(made, tried)
+        if together is not None:
+            yield together
+    for family in machine_proposals(made, gpus):
+        change = next((c for p in family if (c := _change(made, p, tried)) is not None), None)
+        if change is not None:
+            yield change
+
+
+def _change(made: Estimate, proposal: Proposal, tried: Try) -> Change | None:
+    """The change, when it helps."""
+    found = tried(proposal)
+    if found is None or not _helps(made, found):
+        return None
+    headline_id = "output_tokens_per_s" if isinstance(found.plan.workload, Serving) else "tokens_per_s"
+    return Change(
+        proposal.what, proposal.plan, found.fit, found.memory.free, found.metrics.get(headline_id), headline_id
+    )
+
+
+def _helps(made: Estimate, found: Estimate) -> bool:
+    """Whether what was wrong is right: memory when it did not fit or was tight, else the goals."""
+    if found.fit is Fit.DOES_NOT_FIT:
+        return False
+    if made.fit is not Fit.FITS and GOODNESS[found.fit] <= GOODNESS[made.fit]:
+        return False
+    return not found.unmet
+
+
+def _together(made: Estimate, tried: Try) -> Change | None:
+    """The shortest run of changes, one on top of the other, with which it works when none does alone."""
+    at, words = made, []
+    while len(words) < MOST_CHANGES:
+        proposal = next(setting_proposals(at), None)
+        if proposal is None:
+            return None
+        words.append(proposal.what)
+        found = tried(proposal)
+        if found is None:
+            return None
+        if _helps(made, found):
+            return _change(made, replace(proposal, what=_all_of(words)), tried)
+        at = found
+    return None
+
+
+def _all_of(words: list[Message]) -> Message:
+    """All of several changes as one text."""
+    text = words[-1]
+    for word in reversed(words[:-1]):
+        text = msg("change.and", first=word, rest=text)
+    return text

@@ -1,0 +1,216 @@
+"""Changes of a plan that are worth trying, smallest first. Nothing is estimated here: `changes.py` tries them.
+
+Each proposal changes one thing, and none repeats what the plan already has, so that they can also be piled up.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpuplanner.catalog.entries import Gpu, GpuProperty
+from gpuplanner.engine.estimate import Estimate, Fit
+from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.machines import bare, choice_of, with_nodes
+from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.precision import KvPrecision, WeightPrecision
+from gpuplanner.workload.serving import Server, Serving
+from gpuplanner.workload.training import (
+    AttentionKernel,
+    Framework,
+    Method,
+    Offload,
+    Optimizer,
+    Recomputation,
+    Sharding,
+    Training,
+)
+
+HIGHEST_UTILISATION = 0.95
+FEWER_BATCHED_TOKENS = (2048, 512)
+FEW_SEQUENCES = 64
+SHARED_UTILISATION = frozenset({Server.VLLM, Server.SGLANG, Server.TENSORRT_LLM})
+MORE_NODES = (2, 4, 8, 16)
+LARGEST_NODE = 8
+SMALLER_WEIGHTS = (WeightPrecision.FP8, WeightPrecision.INT4)
+SMALLER_GGUF = (WeightPrecision.Q8_0, WeightPrecision.Q4_K_M)
+NEXT_STAGE = {
+    Framework.MEGATRON: (Sharding.ZERO1,),
+    Framework.FSDP: (Sharding.ZERO2, Sharding.FSDP),
+    Framework.DEEPSPEED: (Sharding.ZERO1, Sharding.ZERO2, Sharding.ZERO3),
+    Framework.HUGGING_FACE: (Sharding.FSDP,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A plan that differs in one thing, what that is in words, and the machine it is for."""
+
+    what: Message
+    plan: Plan
+    machine: Machine
+
+
+def setting_proposals(made: Estimate) -> Iterator[Proposal]:
+    """Changes of the plan on the same machine."""
+    workload = made.plan.workload
+    found = _serving(made, workload) if isinstance(workload, Serving) else _training(made, workload)
+    for what, changed in found:
+        yield Proposal(
+            what, made.plan.model_copy(update={"workload": workload.model_copy(update=changed)}), made.machine
+        )
+
+
+def machine_proposals(made: Estimate, gpus: Mapping[str, Gpu]) -> Iterator[Iterator[Proposal]]:
+    """Families of other machines, each in order of size: more GPUs of the kind, more nodes, the next larger GPU."""
+    yield _more_gpus(made)
+    yield _larger_gpus(made, gpus)
+
+
+def _serving(made: Estimate, workload: Serving) -> Iterator[tuple[Message, dict[str, Any]]]:
+    memory_is_short = made.fit is not Fit.FITS
+    if memory_is_short:
+        yield from _serving_memory(made, workload)
+    if workload.concurrency is not None and workload.concurrency > 1:
+        fewer = _fewer_requests(made, workload.concurrency, memory_is_short)
+        yield msg("change.concurrency", count=fewer), {"concurrency": fewer}
+    if workload.kv_precision in {None, KvPrecision.BF16, KvPrecision.FP16}:
+        precision = KvPrecision.Q8_0 if workload.server is Server.LLAMA_CPP else KvPrecision.FP8
+        yield msg("change.kv_precision", precision=precision.value.upper()), {"kv_precision": precision}
+    for precision in SMALLER_GGUF if workload.server is Server.LLAMA_CPP else SMALLER_WEIGHTS:
+        if workload.weight_precision != precision:
+            yield msg("change.weight_precision", precision=precision.value.upper()), {"weight_precision": precision}
+    yield from _more_tensor_parallel(made)
+
+
+def _serving_memory(made: Estimate, workload: Serving) -> Iterator[tuple[Message, dict[str, Any]]]:
+    share = workload.memory_utilisation
+    if workload.server in SHARED_UTILISATION and (share is None or share < HIGHEST_UTILISATION):
+        yield msg("change.utilisation", share=HIGHEST_UTILISATION), {"memory_utilisation": HIGHEST_UTILISATION}
+    batched = workload.max_batched_tokens
+    for tokens in FEWER_BATCHED_TOKENS:
+        if batched is None or batched > tokens:
+            yield msg("change.batched_tokens", tokens=tokens), {"max_batched_tokens": tokens, "chunked_prefill": True}
+    if workload.max_sequences is None or workload.max_sequences > FEW_SEQUENCES:
+        yield msg("change.max_sequences", count=FEW_SEQUENCES), {"max_sequences": FEW_SEQUENCES}
+    if not workload.eager and workload.server is not Server.LLAMA_CPP:
+        yield msg("change.eager"), {"eager": True}
+    longest = made.metrics.get("max_length")
+    wanted = workload.max_length or workload.input_tokens + workload.output_tokens
+    if longest is not None and 1 <= longest.value < wanted:
+        length = _rounded_down(int(longest.value))
+        shorter = max(length - workload.output_tokens, 1)
+        output = length - shorter
+        if output >= 1:
+            fitting = {
+                "max_length": length,
+                "input_tokens": min(workload.input_tokens, shorter),
+                "output_tokens": output,
+            }
+            yield msg("change.length", tokens=length), fitting
+
+
+def _fewer_requests(made: Estimate, concurrency: int, memory_is_short: bool) -> int:
+    """As many as are held at once where memory is short, else half."""
+    held = made.metrics.get("max_concurrency")
+    if memory_is_short and held is not None and 1 <= held.value < concurrency:
+        return int(held.value)
+    return max(concurrency // 2, 1)
+
+
+def _rounded_down(tokens: int) -> int:
+    """A length that can be said: whole hundreds from a thousand on."""
+    return tokens // 100 * 100 if tokens >= 1000 else tokens
+
+
+def _more_tensor_parallel(made: Estimate) -> Iterator[tuple[Message, dict[str, Any]]]:
+    degree = made.way.tensor_parallel * 2
+    while degree <= made.machine.gpus_per_node:
+        if made.machine.gpus_per_node % degree == 0:
+            yield msg("change.tensor_parallel", degree=degree), {"tensor_parallel": degree, "pipeline_parallel": None}
+        degree *= 2
+
+
+def _training(made: Estimate, workload: Training) -> Iterator[tuple[Message, dict[str, Any]]]:
+    if made.fit is Fit.FITS:
+        return
+    if made.way.micro_batch > 1:
+        yield msg("change.micro_batch"), {"micro_batch": 1}
+    if workload.attention is not AttentionKernel.FLASH:
+        yield msg("change.flash"), {"attention": AttentionKernel.FLASH}
+    if not workload.fused_loss:
+        yield msg("change.fused_loss"), {"fused_loss": True}
+    if workload.recomputation is not Recomputation.FULL:
+        yield msg("change.recomputation"), {"recomputation": Recomputation.FULL}
+    if workload.optimizer in {Optimizer.ADAMW, Optimizer.ADAMW_BF16}:
+        yield msg("change.optimizer_8bit"), {"optimizer": Optimizer.PAGED_ADAMW_8BIT}
+    yield from _more_sharding(made, workload)
+    if workload.offload is Offload.NONE and workload.framework is not Framework.MEGATRON:
+        yield msg("change.offload"), {"offload": Offload.OPTIMIZER}
+    if workload.method in {Method.PRETRAINING, Method.FULL}:
+        yield from _smaller_method(workload, Method.LORA)
+    if workload.method is not Method.QLORA and workload.method is not Method.PRETRAINING:
+        yield from _smaller_method(workload, Method.QLORA)
+    if workload.sequence_length > 1024:
+        half = workload.sequence_length // 2
+        yield msg("change.sequence", tokens=half), {"sequence_length": half}
+
+
+def _smaller_method(workload: Training, method: Method) -> Iterator[tuple[Message, dict[str, Any]]]:
+    if workload.method is Method.PRETRAINING:
+        return
+    changed: dict[str, Any] = {"method": method}
+    if method is Method.QLORA:
+        changed["base_precision"] = None
+    yield msg(f"change.{method.value}"), changed
+
+
+def _more_sharding(made: Estimate, workload: Training) -> Iterator[tuple[Message, dict[str, Any]]]:
+    if made.way.data_parallel == 1 or workload.sharding is None:
+        return
+    stages = NEXT_STAGE[workload.framework]
+    place = stages.index(workload.sharding) + 1 if workload.sharding in stages else 0
+    for stage in stages[place:]:
+        yield msg("change.sharding", stage=stage.value), {"sharding": stage}
+
+
+def _more_gpus(made: Estimate) -> Iterator[Proposal]:
+    machine = made.machine
+    if machine.instance is None:
+        count = machine.gpus_per_node * 2
+        while machine.nodes == 1 and count <= LARGEST_NODE:
+            yield from _on(made, lambda n=count: bare(machine.gpu, n))
+            count *= 2
+    for factor in MORE_NODES:
+        yield from _on(made, lambda f=factor: with_nodes(machine, machine.nodes * f))
+
+
+def _larger_gpus(made: Estimate, gpus: Mapping[str, Gpu]) -> Iterator[Proposal]:
+    """GPUs of the same maker with more memory, the next one first; of equal ones the faster."""
+    have = made.machine.gpu
+    known = [(g, _memory(g), _bandwidth(g)) for g in gpus.values() if g.vendor == have.vendor]
+    larger = [(m, b, g) for g, m, b in known if m > _memory(have) and b >= _bandwidth(have)]
+    for _, _, gpu in sorted(larger, key=lambda item: (item[0], item[1], item[2].id)):
+        yield from _on(made, lambda g=gpu: bare(g, made.machine.gpus_per_node, made.machine.nodes))
+
+
+def _on(made: Estimate, machine_of: Any) -> Iterator[Proposal]:
+    try:
+        machine: Machine = machine_of()
+    except InputError:
+        return
+    workload = made.plan.workload
+    free = {"tensor_parallel": None, "pipeline_parallel": None}
+    plan = made.plan.model_copy(update={"machine": choice_of(machine), "workload": workload.model_copy(update=free)})
+    what = msg("change.machine", count=machine.gpus, gpu=machine.gpu.name)
+    yield Proposal(what, plan, machine)
+
+
+def _memory(gpu: Gpu) -> float:
+    known = gpu.known(GpuProperty.MEMORY_BYTES)
+    return known.value if known else 0.0
+
+
+def _bandwidth(gpu: Gpu) -> float:
+    known = gpu.known(GpuProperty.HBM_BYTES_PER_S)
+    return known.value if known else 0.0
