@@ -5,7 +5,7 @@ the layer's active parameters over the hidden size. The residual stream and the 
 hidden size; frameworks that do not fuse keep more of both.
 """
 
-from gpuplanner.engine.formulas.elementwise import Number, where
+from gpuplanner.engine.formulas.elementwise import Number, maximum, where
 from gpuplanner.figures import formula
 from gpuplanner.units import Unit
 
@@ -87,8 +87,8 @@ def activation_bytes(kept_layer_bytes: Number, stage_layers: Number, in_flight: 
 
 @formula(
     Unit.BYTE,
-    "layer_activation_bytes · recomputed + tokens · 2 · workspace_copies · inner_width / tensor_parallel",
-    "the layer that is recomputed, and gradients on their way through it",
+    "layer_activation_bytes · recomputed + tokens · 2 · workspace_copies · inner_width / tensor_parallel + dequantised",
+    "the layer that is recomputed, gradients on their way through it, a quantised matrix in 16 bits",
 )
 def workspace_bytes(
     layer_activation_bytes: Number,
@@ -97,10 +97,17 @@ def workspace_bytes(
     workspace_copies: Number,
     inner_width: Number,
     tensor_parallel: Number,
+    dequantised: Number,
 ) -> Number:
     """What the backward pass of one layer needs beside the kept activations."""
     gradients = tokens * ACTIVATION_BYTES * workspace_copies * inner_width / tensor_parallel
-    return layer_activation_bytes * recomputed + gradients
+    return layer_activation_bytes * recomputed + gradients + dequantised
+
+
+@formula(Unit.BYTE, "max(workspace - loss, 0)", "the loss is freed before the first layer goes backward")
+def workspace_beyond_loss_bytes(workspace: Number, loss: Number) -> Number:
+    """What the largest layer needs on top of the loss, since the two are never there at once."""
+    return maximum(workspace - loss, 0.0)
 
 
 @formula(

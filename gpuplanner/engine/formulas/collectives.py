@@ -114,3 +114,28 @@ def spanning_seconds(
     network_s = passes * share_bytes / (network_bytes_per_s * network_efficiency)
     waits_s = latency_s * (inside > 1) + network_latency_s * (nodes > 1)
     return pipelined_seconds(waits_s, maximum(link_s, network_s))
+
+
+@formula(
+    Unit.SECOND,
+    "pipelined(latency_s + network_latency_s,"
+    " max(payload_bytes · (1 - 1 / members) / (link · efficiency), payload_bytes · (1 - 1 / nodes) / (network ·"
+    " network_efficiency)))",
+    RING,
+)
+def spanning_all_to_all_seconds(
+    payload_bytes: Number,
+    members: Number,
+    nodes: Number,
+    link_bytes_per_s: Number,
+    efficiency: Number,
+    latency_s: Number,
+    network_bytes_per_s: Number,
+    network_efficiency: Number,
+    network_latency_s: Number,
+) -> Number:
+    """Time of an all-to-all over `nodes` nodes: what goes to another node crosses the network once for each GPU."""
+    link_s = payload_bytes * (1.0 - 1.0 / members) / (link_bytes_per_s * efficiency)
+    network_s = payload_bytes * (1.0 - 1.0 / nodes) / (network_bytes_per_s * network_efficiency)
+    waits_s = latency_s * (members > 1) + network_latency_s * (nodes > 1)
+    return pipelined_seconds(waits_s, maximum(link_s, network_s))

@@ -16,20 +16,25 @@ def adapter_parameters(lora_rank: Number, adapted_widths: Number) -> Number:
 
 @formula(
     Unit.BYTE,
-    "quantised_parameters · quantised_bytes_per_parameter + plain_parameters · plain_bytes_per_parameter",
+    "on_gpu · (quantised_parameters · bytes_per_quantised + plain_parameters · bytes_per_end) / base_shards",
     DETTMERS,
 )
 def frozen_base_bytes(
+    on_gpu: Number,
     quantised_parameters: Number,
-    quantised_bytes_per_parameter: Number,
+    bytes_per_quantised: Number,
     plain_parameters: Number,
-    plain_bytes_per_parameter: Number,
+    bytes_per_end: Number,
+    base_shards: Number,
 ) -> Number:
-    """The frozen weights: matrices of the layers as quantised, embeddings, output projection and norms as they are."""
-    return quantised_parameters * quantised_bytes_per_parameter + plain_parameters * plain_bytes_per_parameter
+    """The frozen weights: matrices of the layers as they are kept, embedding, output projection and norms unquantised.
+
+    `base_shards` is 1 where the ranks keep copies: under DDP always, and under ZeRO-3 when the base is quantised.
+    """
+    return on_gpu * (quantised_parameters * bytes_per_quantised + plain_parameters * bytes_per_end) / base_shards
 
 
-@formula(Unit.BYTE, "largest_matrix_parameters · 2 · (quantised_bytes_per_parameter < 2)", DETTMERS)
-def dequantised_bytes(largest_matrix_parameters: Number, quantised_bytes_per_parameter: Number) -> Number:
+@formula(Unit.BYTE, "largest_matrix_parameters · 2 · (bytes_per_quantised < 2)", DETTMERS)
+def dequantised_bytes(largest_matrix_parameters: Number, bytes_per_quantised: Number) -> Number:
     """The 16-bit copy of one quantised matrix while it is multiplied with."""
-    return largest_matrix_parameters * 2.0 * (quantised_bytes_per_parameter < 2.0)
+    return largest_matrix_parameters * 2.0 * (bytes_per_quantised < 2.0)

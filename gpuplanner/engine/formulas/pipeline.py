@@ -3,7 +3,7 @@
 The schedule is one-forward-one-backward, interleaved over `virtual_pipeline` chunks of each stage where there are some.
 """
 
-from gpuplanner.engine.formulas.elementwise import Number, ceil, maximum, minimum
+from gpuplanner.engine.formulas.elementwise import Number, ceil, minimum, where
 from gpuplanner.figures import formula
 from gpuplanner.units import Unit
 
@@ -25,16 +25,6 @@ def layers_per_stage(layers: Number, pipeline_parallel: Number) -> Number:
 
 @formula(
     Unit.COUNT,
-    "stage_layers + max(end_layers - (stage_layers · pipeline_parallel > layers), 0)",
-    "stages that do not divide evenly leave a layer's room to the embedding and the loss",
-)
-def slowest_stage_layers(stage_layers: Number, end_layers: Number, pipeline_parallel: Number, layers: Number) -> Number:
-    """Layers that the first or last stage is worth, with `end_layers` for its embedding or its output projection."""
-    return stage_layers + maximum(end_layers - (stage_layers * pipeline_parallel > layers), 0.0)
-
-
-@formula(
-    Unit.COUNT,
     "min(micro_batches, pipeline_parallel · (1 + (pipeline_parallel - 1) / (pipeline_parallel · virtual_pipeline)"
     " where virtual_pipeline > 1))",
     KORTHIKANTI,
@@ -43,6 +33,18 @@ def micro_batches_in_flight(micro_batches: Number, pipeline_parallel: Number, vi
     """Micro-batches whose activations the first stage keeps at once, in those of a whole stage."""
     interleaved = (pipeline_parallel - 1.0) / virtual_pipeline * (virtual_pipeline > 1)
     return minimum(micro_batches, pipeline_parallel + interleaved)
+
+
+@formula(
+    Unit.COUNT,
+    "min(micro_batches, pipeline_parallel - (pipeline_parallel - 1) / virtual_pipeline where virtual_pipeline > 1,"
+    " else 1)",
+    KORTHIKANTI,
+)
+def micro_batches_in_flight_last(micro_batches: Number, pipeline_parallel: Number, virtual_pipeline: Number) -> Number:
+    """Micro-batches whose activations the last stage keeps at once: one, and more chunks when they are interleaved."""
+    interleaved = pipeline_parallel - (pipeline_parallel - 1.0) / virtual_pipeline
+    return minimum(micro_batches, where(virtual_pipeline > 1, interleaved, 1.0))
 
 
 @formula(Unit.SECOND, "micro_batch_s · (micro_batches + (pipeline_parallel - 1) / virtual_pipeline)", NARAYANAN)

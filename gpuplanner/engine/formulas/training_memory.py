@@ -10,7 +10,6 @@ from gpuplanner.units import Unit
 
 ZERO = "Rajbhandari et al., ZeRO, SC 2020 (arXiv:1910.02054)"
 MEGATRON = "Narayanan et al., Efficient large-scale language model training on GPU clusters, SC 2021"
-BUFFER_BYTES = 2.0
 
 
 @formula(
@@ -46,10 +45,11 @@ def rank_expert_parameters(
 
 @formula(
     Unit.BYTE,
-    "bytes_per_weight · (dense_parameters / dense_shards + expert_parameters / expert_shards)",
+    "on_gpu · bytes_per_weight · (dense_parameters / dense_shards + expert_parameters / expert_shards)",
     ZERO,
 )
 def resident_weight_bytes(
+    on_gpu: Number,
     bytes_per_weight: Number,
     dense_parameters: Number,
     dense_shards: Number,
@@ -57,31 +57,55 @@ def resident_weight_bytes(
     expert_shards: Number,
 ) -> Number:
     """Weights that stay on the GPU between steps, sharded once: over data-parallel ranks where the stage does."""
-    return bytes_per_weight * (dense_parameters / dense_shards + expert_parameters / expert_shards)
+    return on_gpu * bytes_per_weight * (dense_parameters / dense_shards + expert_parameters / expert_shards)
 
 
 @formula(
     Unit.BYTE,
-    "bytes_per_gradient · (dense_parameters / dense_shards + expert_parameters / expert_shards)",
+    "bytes_per_cast · (dense_parameters / dense_shards + expert_parameters / expert_shards)",
+    "PyTorch automatic mixed precision keeps its 16-bit copies until the backward pass is done",
+)
+def cast_bytes(
+    bytes_per_cast: Number,
+    dense_parameters: Number,
+    dense_shards: Number,
+    expert_parameters: Number,
+    expert_shards: Number,
+) -> Number:
+    """16-bit copies of the weights that are computed with, where the framework keeps them for a whole pass."""
+    return bytes_per_cast * (dense_parameters / dense_shards + expert_parameters / expert_shards)
+
+
+@formula(
+    Unit.BYTE,
+    "on_gpu · bytes_per_gradient · (dense_parameters / dense_shards + expert_parameters / expert_shards)",
     ZERO,
 )
 def gradient_bytes(
+    on_gpu: Number,
     bytes_per_gradient: Number,
     dense_parameters: Number,
     dense_shards: Number,
     expert_parameters: Number,
     expert_shards: Number,
 ) -> Number:
-    """Gradients of what is trained."""
-    return bytes_per_gradient * (dense_parameters / dense_shards + expert_parameters / expert_shards)
+    """Gradients of what is trained, at the end of the backward pass."""
+    return on_gpu * bytes_per_gradient * (dense_parameters / dense_shards + expert_parameters / expert_shards)
+
+
+@formula(Unit.BYTE, "gradients · max(persistent_gradients, micro_batches > 1)", ZERO)
+def early_gradient_bytes(gradients: Number, persistent_gradients: Number, micro_batches: Number) -> Number:
+    """Gradients that are there before the backward pass: in a buffer that stays, or from an earlier micro-batch."""
+    return gradients * maximum(persistent_gradients, (micro_batches > 1) * 1.0)
 
 
 @formula(
     Unit.BYTE,
-    "bytes_per_state · (dense_parameters / dense_shards + expert_parameters / expert_shards)",
+    "on_gpu · bytes_per_state · (dense_parameters / dense_shards + expert_parameters / expert_shards)",
     ZERO,
 )
 def optimizer_bytes(
+    on_gpu: Number,
     bytes_per_state: Number,
     dense_parameters: Number,
     dense_shards: Number,
@@ -89,15 +113,16 @@ def optimizer_bytes(
     expert_shards: Number,
 ) -> Number:
     """Optimizer states and FP32 master weights of what is trained; divided by TP and PP whatever the stage."""
-    return bytes_per_state * (dense_parameters / dense_shards + expert_parameters / expert_shards)
+    return on_gpu * bytes_per_state * (dense_parameters / dense_shards + expert_parameters / expert_shards)
 
 
 @formula(
     Unit.BYTE,
-    "bytes_per_copy · (dense_parameters / dense_shards + expert_parameters / expert_shards)",
+    "on_gpu · bytes_per_copy · (dense_parameters / dense_shards + expert_parameters / expert_shards)",
     "equals the allocation that failed in three public reports of DeepSpeed: 4 · parameters / ranks",
 )
 def step_copy_bytes(
+    on_gpu: Number,
     bytes_per_copy: Number,
     dense_parameters: Number,
     dense_shards: Number,
@@ -105,17 +130,26 @@ def step_copy_bytes(
     expert_shards: Number,
 ) -> Number:
     """What the optimizer step allocates for a while: gradients of the rank's partition in FP32."""
-    return bytes_per_copy * (dense_parameters / dense_shards + expert_parameters / expert_shards)
+    return on_gpu * bytes_per_copy * (dense_parameters / dense_shards + expert_parameters / expert_shards)
 
 
 @formula(
     Unit.BYTE,
-    "2 · min(gathered_parameters, rank_parameters) · (weights_are_sharded)",
+    "weights_are_sharded · (min(gathered_layer_parameters, layer_parameters) · bytes_per_gathered"
+    " + plain_parameters · bytes_per_end)",
     ZERO,
 )
-def gather_bytes(gathered_parameters: Number, rank_parameters: Number, weights_are_sharded: Number) -> Number:
-    """16-bit weights that are gathered from other ranks at once: layers that live, and the ends of the model."""
-    return BUFFER_BYTES * minimum(gathered_parameters, rank_parameters) * weights_are_sharded
+def gather_bytes(
+    weights_are_sharded: Number,
+    gathered_layer_parameters: Number,
+    layer_parameters: Number,
+    bytes_per_gathered: Number,
+    plain_parameters: Number,
+    bytes_per_end: Number,
+) -> Number:
+    """Weights gathered from other ranks at once: the layers that live, and the embedding and output projection."""
+    layers = minimum(gathered_layer_parameters, layer_parameters) * bytes_per_gathered
+    return weights_are_sharded * (layers + plain_parameters * bytes_per_end)
 
 
 @formula(
@@ -135,20 +169,25 @@ def bucket_bytes(
 
 @formula(
     Unit.BYTE,
-    "weights + gradients + optimizer + activations + workspace + loss + buffers",
+    "weights + base + cast + gradients + optimizer + activations + workspace + loss + gathered + buckets + step_copy",
     "what is alive at once",
 )
 def phase_bytes(
     weights: Number,
+    base: Number,
+    cast: Number,
     gradients: Number,
     optimizer: Number,
     activations: Number,
     workspace: Number,
     loss: Number,
-    buffers: Number,
+    gathered: Number,
+    buckets: Number,
+    step_copy: Number,
 ) -> Number:
     """Memory that tensors take in one phase: the allocated number."""
-    return weights + gradients + optimizer + activations + workspace + loss + buffers
+    states = weights + base + cast + gradients + optimizer
+    return states + activations + workspace + loss + gathered + buckets + step_copy
 
 
 @formula(Unit.BYTE, "max(load, forward, backward, reduce, step)", "memory is a maximum over phases, not a sum")
@@ -157,13 +196,25 @@ def allocated_bytes(load: Number, forward: Number, backward: Number, reduce: Num
     return maximum(maximum(maximum(load, forward), maximum(backward, reduce)), step)
 
 
-@formula(Unit.BYTE, "allocated + lost_share · (allocated - static)", "PyTorch caching allocator")
-def held_bytes(allocated: Number, static: Number, lost_share: Number) -> Number:
-    """Memory that the allocator holds; holes grow with what comes and goes, not with what stays (`static`)."""
-    return allocated + lost_share * (allocated - static)
+@formula(Unit.BYTE, "lost_share · (allocated - weights - base - optimizer)", "PyTorch caching allocator")
+def hole_bytes(lost_share: Number, allocated: Number, weights: Number, base: Number, optimizer: Number) -> Number:
+    """Memory that the allocator holds without a tensor in it; grows with what comes and goes, not with what stays."""
+    return lost_share * (allocated - weights - base - optimizer)
 
 
-@formula(Unit.BYTE, "held + context + communicators", "as nvidia-smi shows it")
-def process_bytes(held: Number, context: Number, communicators: Number) -> Number:
-    """Memory of the process: what the allocator holds, the CUDA context with its kernels, and NCCL's buffers."""
-    return held + context + communicators
+@formula(Unit.BYTE, "context + communicators · (gpus > 1)", "CUDA context with its kernels; NCCL's buffers")
+def process_overhead_bytes(context: Number, communicators: Number, gpus: Number) -> Number:
+    """What a process takes beside its tensors."""
+    return context + communicators * (gpus > 1)
+
+
+@formula(Unit.BYTE, "allocated + holes + overhead", "as nvidia-smi shows it")
+def process_bytes(allocated: Number, holes: Number, overhead: Number) -> Number:
+    """Memory of the whole process on its GPU."""
+    return allocated + holes + overhead
+
+
+@formula(Unit.BYTE, "allocated + holes", "torch.cuda.max_memory_reserved")
+def reserved_bytes(allocated: Number, holes: Number) -> Number:
+    """Memory that the allocator took from the driver."""
+    return allocated + holes

@@ -26,6 +26,36 @@ def matrix_seconds(forward_s: Number, trained_share: Number, recomputed_share: N
 
 @formula(
     Unit.SECOND,
+    "layers_s + max(ends_s - spare_layers · layers_s / stage_layers, 0)",
+    "stages that do not divide evenly leave a layer's room to the embedding and the loss",
+)
+def slowest_stage_seconds(layers_s: Number, ends_s: Number, spare_layers: Number, stage_layers: Number) -> Number:
+    """Time of the stage that the others wait for: all its layers, and the output projection on the last one."""
+    return layers_s + maximum(ends_s - spare_layers * layers_s / stage_layers, 0.0)
+
+
+@formula(
+    Unit.SECOND,
+    "quantised_parameters · dequantised_traffic · (2 + recomputed_share) / (hbm_bytes_per_s · hbm_efficiency)",
+    "each pass turns every quantised matrix into a 16-bit one first",
+)
+def dequantise_seconds(
+    quantised_parameters: Number,
+    dequantised_traffic: Number,
+    recomputed_share: Number,
+    hbm_bytes_per_s: Number,
+    hbm_efficiency: Number,
+) -> Number:
+    """Turning a quantised base into 16 bits, forward, backward and where it is computed again.
+
+    `dequantised_traffic`: bytes moved of one parameter in one pass.
+    """
+    passes = 2.0 + recomputed_share
+    return quantised_parameters * dequantised_traffic * passes / (hbm_bytes_per_s * hbm_efficiency)
+
+
+@formula(
+    Unit.SECOND,
     "forward_s · (1 + 2.5 + recomputed_share)",
     "Dao, FlashAttention-2, 2023 (arXiv:2307.08691)",
 )
@@ -94,19 +124,47 @@ def sharded_seconds(gather_s: Number, gathers: Number, reduce_s: Number) -> Numb
 
 @formula(
     Unit.SECOND,
-    "micro_batch_compute_s + tensor_s + context_s + expert_s + gather_s + send_s",
+    "weight_bytes_over_pcie · (2 + recomputed_share) / (pcie_bytes_per_s · pcie_efficiency)",
+    "Ren et al., ZeRO-Offload, USENIX ATC 2021",
+)
+def offloaded_weights_seconds(
+    weight_bytes_over_pcie: Number, recomputed_share: Number, pcie_bytes_per_s: Number, pcie_efficiency: Number
+) -> Number:
+    """Fetching a rank's weights from host memory for each pass of one micro-batch."""
+    return weight_bytes_over_pcie * (2.0 + recomputed_share) / (pcie_bytes_per_s * pcie_efficiency)
+
+
+@formula(
+    Unit.SECOND,
+    "micro_batch_compute_s + dequantise_s + tensor_s + context_s + expert_s + gather_s + send_s + fetch_s",
     "one stage, one micro-batch",
 )
 def micro_batch_seconds(
     micro_batch_compute_s: Number,
+    dequantise_s: Number,
     tensor_s: Number,
     context_s: Number,
     expert_s: Number,
     gather_s: Number,
     send_s: Number,
+    fetch_s: Number,
 ) -> Number:
     """One micro-batch on the slowest stage with the communication that is not hidden."""
-    return micro_batch_compute_s + tensor_s + context_s + expert_s + gather_s + send_s
+    return micro_batch_compute_s + dequantise_s + tensor_s + context_s + expert_s + gather_s + send_s + fetch_s
+
+
+@formula(Unit.SECOND, "part_s · micro_batches", "the same work for each micro-batch")
+def over_micro_batches(part_s: Number, micro_batches: Number) -> Number:
+    """A part of one micro-batch over all micro-batches of a step."""
+    return part_s * micro_batches
+
+
+@formula(Unit.SECOND, "micro_batch_compute_s - matrix_s - attention_s - elementwise_s", "")
+def launch_wait_seconds(
+    micro_batch_compute_s: Number, matrix_s: Number, attention_s: Number, elementwise_s: Number
+) -> Number:
+    """Time in which the GPU waits for the CPU to launch kernels."""
+    return micro_batch_compute_s - matrix_s - attention_s - elementwise_s
 
 
 @formula(

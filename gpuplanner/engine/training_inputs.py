@@ -1,0 +1,124 @@
+"""What the numbers of a training run depend on beside the model: software, hardware, layout. Types only, no lookups.
+
+Every field may be a float or an array of one length; arrays are ways of running that a search tries at once. Switches
+are 0 or 1. Units: bytes, seconds, FLOP/s; shares are ratios.
+"""
+
+from dataclasses import dataclass
+
+from gpuplanner.engine.formulas.elementwise import Number
+from gpuplanner.engine.links import Reach
+
+
+@dataclass(frozen=True, slots=True)
+class SoftwareNumbers:
+    """What a framework with an optimizer and a number format keeps, moves and reaches. Bytes are for one parameter.
+
+    `weight_bytes` stay on the GPU between steps, `cast_bytes` are the copy for computing while a micro-batch runs,
+    `frozen_weight_bytes` and `frozen_end_bytes` hold for a frozen base (its matrices; its embedding, head and norms).
+    `state_bytes`: optimizer states with master weights. `step_copy_bytes`: allocated during the update.
+    `residual_copies`, `saved_copies`, `workspace_copies`: see `formulas/activations.py`. `passes`: how often those
+    bytes are moved in a forward and a backward pass. `selective_kept`: share of a layer that selective recomputation
+    keeps, `selective_matrices` and `selective_attention` the shares that it computes again.
+    `gathered_layers`, `gathered_parameters`: what is gathered at once of sharded weights, at least.
+    `*_hidden`: the most that compute can hide of a kind of communication. `gather_share`: what gathering reaches of
+    what the links do. `launch_s`: CPU time to launch one layer's kernels forward and backward.
+    """
+
+    weight_bytes: Number
+    cast_bytes: Number
+    gradient_bytes: Number
+    state_bytes: Number
+    step_copy_bytes: Number
+    frozen_weight_bytes: Number
+    frozen_end_bytes: Number
+    persistent_gradients: Number
+    residual_copies: Number
+    saved_copies: Number
+    workspace_copies: Number
+    score_bytes: Number
+    bytes_per_logit: Number
+    loss_chunk_tokens: Number
+    selective_kept: Number
+    selective_matrices: Number
+    selective_attention: Number
+    gathered_layers: Number
+    gathered_parameters: Number
+    bucket_bytes: Number
+    bucket_parameters: Number
+    reduced_bytes: Number
+    lost_share: Number
+    cached_share: Number
+    context_bytes: Number
+    communicator_bytes: Number
+    flop_per_s: Number
+    matrix_utilisation: Number
+    wide_flop_per_s: Number
+    wide_utilisation: Number
+    padding_tokens: Number
+    attention_utilisation: Number
+    expert_utilisation: Number
+    hbm_efficiency: Number
+    passes: Number
+    launch_s: Number
+    dequantised_traffic: Number
+    tensor_hidden: Number
+    data_hidden: Number
+    gather_hidden: Number
+    expert_hidden: Number
+    gather_share: Number
+    overhead_s: Number
+    host_parameters_per_s: Number
+    pcie_efficiency: Number
+
+
+@dataclass(frozen=True, slots=True)
+class HardwareNumbers:
+    """A machine. Rates are one way for one GPU; `network_bytes_per_s` its share of the node's network (any number above
+    0 where there is one node). `usable_bytes`: what a program can allocate.
+    """
+
+    gpus: Number
+    gpus_per_node: Number
+    usable_bytes: Number
+    hbm_bytes_per_s: Number
+    link_bytes_per_s: Number
+    network_bytes_per_s: Number
+    pcie_bytes_per_s: Number
+    all_reduce: Reach
+    all_gather: Reach
+    reduce_scatter: Reach
+    all_to_all: Reach
+    send: Reach
+    network_all_reduce: Reach
+    network_all_gather: Reach
+    network_all_to_all: Reach
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutNumbers:
+    """How a run is laid out. `data_parallel` is what TP, PP and CP leave of the GPUs; experts are spread over ranks of
+    TP, CP and DP. `shard_weights`, `shard_gradients`, `shard_optimizer`: whether data-parallel ranks split them;
+    `shard_in_node`: only those of one node do (HSDP). `shard_base`: whether a frozen base is split as weights are.
+    """
+
+    sequence_length: Number
+    global_batch: Number
+    micro_batch: Number
+    tensor_parallel: Number
+    pipeline_parallel: Number
+    virtual_pipeline: Number
+    context_parallel: Number
+    expert_parallel: Number
+    data_parallel: Number
+    shard_weights: Number
+    shard_gradients: Number
+    shard_optimizer: Number
+    shard_in_node: Number
+    shard_base: Number
+    sequence_parallel: Number
+    full_recomputation: Number
+    selective_recomputation: Number
+    math_attention: Number
+    offload_optimizer: Number
+    offload_weights: Number

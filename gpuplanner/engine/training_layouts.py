@@ -1,0 +1,87 @@
+"""Ways of running training as numbers: what each sharding splits, and layouts as floats or as arrays for a search."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from gpuplanner.engine.formulas.elementwise import Number
+from gpuplanner.engine.search.ways import TrainingWay
+from gpuplanner.engine.training_inputs import LayoutNumbers
+from gpuplanner.workload.precision import WeightPrecision
+from gpuplanner.workload.training import AttentionKernel, Method, Offload, Recomputation, Sharding, Training
+
+
+class Switches(NamedTuple):
+    """What data-parallel ranks split between them, 1 or 0; `in_node`: only those of one node do."""
+
+    weights: float
+    gradients: float
+    optimizer: float
+    in_node: float = 0.0
+
+
+SWITCHES: Mapping[Sharding, Switches] = MappingProxyType(
+    {
+        Sharding.DDP: Switches(0.0, 0.0, 0.0),
+        Sharding.ZERO1: Switches(0.0, 0.0, 1.0),
+        Sharding.ZERO2: Switches(0.0, 1.0, 1.0),
+        Sharding.ZERO3: Switches(1.0, 1.0, 1.0),
+        Sharding.FSDP: Switches(1.0, 1.0, 1.0),
+        Sharding.HSDP: Switches(1.0, 1.0, 1.0, 1.0),
+    }
+)
+"""What each sharding splits (Rajbhandari et al., ZeRO, 2019)."""
+WHOLE_PRECISIONS = {WeightPrecision.FP32, WeightPrecision.BF16, WeightPrecision.FP16}
+
+
+def splits_base(workload: Training, sharding: Sharding) -> bool:
+    """Whether ranks split a frozen base. ZeRO-3 leaves a quantised one whole on each; FSDP splits it (FSDP-QLoRA)."""
+    quantised = workload.method is Method.QLORA and workload.base_precision not in WHOLE_PRECISIONS
+    if sharding is Sharding.ZERO3:
+        return not quantised
+    return SWITCHES[sharding].weights > 0
+
+
+def layout_of(workload: Training, way: TrainingWay, gpus: int) -> LayoutNumbers:
+    """One way of running on `gpus` GPUs as floats."""
+    return _numbers(workload, (way,), (gpus,), lambda values: float(values[0]))
+
+
+def layouts_of(workload: Training, ways: Sequence[TrainingWay], gpus: Sequence[int]) -> LayoutNumbers:
+    """Many ways of running as arrays, each on its number of GPUs."""
+    return _numbers(workload, ways, gpus, lambda values: np.array(values, dtype=np.float64))
+
+
+def _numbers(
+    workload: Training,
+    ways: Sequence[TrainingWay],
+    gpus: Sequence[int],
+    column: Callable[[Sequence[float]], Number],
+) -> LayoutNumbers:
+    switches = [SWITCHES[w.sharding] for w in ways]
+    model_ranks = [w.tensor_parallel * w.pipeline_parallel * w.context_parallel for w in ways]
+    chunks = [workload.virtual_pipeline if w.pipeline_parallel > 1 else 1 for w in ways]
+    return LayoutNumbers(
+        sequence_length=float(workload.sequence_length),
+        global_batch=float(workload.global_batch),
+        micro_batch=column([w.micro_batch for w in ways]),
+        tensor_parallel=column([w.tensor_parallel for w in ways]),
+        pipeline_parallel=column([w.pipeline_parallel for w in ways]),
+        virtual_pipeline=column(chunks),
+        context_parallel=column([w.context_parallel for w in ways]),
+        expert_parallel=column([w.expert_parallel for w in ways]),
+        data_parallel=column([n // ranks for n, ranks in zip(gpus, model_ranks, strict=True)]),
+        shard_weights=column([s.weights for s in switches]),
+        shard_gradients=column([s.gradients for s in switches]),
+        shard_optimizer=column([s.optimizer for s in switches]),
+        shard_in_node=column([s.in_node for s in switches]),
+        shard_base=column([float(splits_base(workload, w.sharding)) for w in ways]),
+        sequence_parallel=float(workload.sequence_parallel),
+        full_recomputation=column([float(w.recomputation is Recomputation.FULL) for w in ways]),
+        selective_recomputation=column([float(w.recomputation is Recomputation.SELECTIVE) for w in ways]),
+        math_attention=float(workload.attention is AttentionKernel.MATH),
+        offload_optimizer=float(workload.offload is not Offload.NONE),
+        offload_weights=float(workload.offload is Offload.ALL),
+    )

@@ -1,0 +1,122 @@
+"""The numbers of training software: bytes by framework and optimizer, efficiencies by GPU; looked up once a plan."""
+
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.catalog.entries import Gpu, GpuProperty
+from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.training_inputs import SoftwareNumbers
+from gpuplanner.figures import Rung
+from gpuplanner.workload.precision import ComputePrecision, WeightPrecision
+from gpuplanner.workload.training import AttentionKernel, Method, Training
+
+STATES, FRAMEWORKS, RATES, FORMATS = (
+    "training_states",
+    "training_frameworks",
+    "training_rates",
+    "number_formats",
+)
+RATE_OF = {
+    ComputePrecision.FP32: GpuProperty.FP32_FLOP_PER_S,
+    ComputePrecision.TF32: GpuProperty.TF32_FLOP_PER_S,
+    ComputePrecision.BF16: GpuProperty.BF16_FLOP_PER_S,
+    ComputePrecision.FP16: GpuProperty.FP16_FLOP_PER_S,
+    ComputePrecision.FP8: GpuProperty.FP8_FLOP_PER_S,
+    ComputePrecision.NVFP4: GpuProperty.FP4_FLOP_PER_S,
+}
+WIDTH_OF = {
+    ComputePrecision.FP32: "32 bits",
+    ComputePrecision.TF32: "32 bits",
+    ComputePrecision.BF16: "16 bits",
+    ComputePrecision.FP16: "16 bits",
+    ComputePrecision.FP8: "8 bits",
+    ComputePrecision.NVFP4: "4 bits",
+}
+WIDE = {ComputePrecision.FP8: ComputePrecision.BF16, ComputePrecision.NVFP4: ComputePrecision.BF16}
+"""In which format attention and the output projection are computed where the matrices are not."""
+FULL_WIDTH = {ComputePrecision.FP32, ComputePrecision.TF32}
+ALL_TOKENS = 1e30
+
+
+def rung_of(workload: Training, gpu: Gpu, efficiencies: Efficiencies) -> Rung:
+    """How near the measurements are that the rates of this GPU in this format come from."""
+    return efficiencies.find(RATES, gpu, WIDTH_OF[workload.precision]).rung
+
+
+def software_numbers(workload: Training, machine: Machine, efficiencies: Efficiencies) -> SoftwareNumbers:
+    """The numbers of the framework, optimizer and formats of `workload` on the GPUs of `machine`.
+
+    Raises MissingFactError when the GPU has no rate in the format that is asked for.
+    """
+    gpu, fraction = machine.gpu, float(machine.gpu_fraction)
+    states = efficiencies.constants(STATES, workload.framework.value)
+    optimizer = efficiencies.constants(STATES, f"optimizer {workload.optimizer.value}")
+    habits = efficiencies.constants(FRAMEWORKS, workload.framework.value)
+    common = efficiencies.constants(FRAMEWORKS, "any")
+    wide_precision = WIDE.get(workload.precision, workload.precision)
+    rates = efficiencies.find(RATES, gpu, WIDTH_OF[workload.precision])
+    wide = efficiencies.find(RATES, gpu, WIDTH_OF[wide_precision])
+    full_width = workload.precision in FULL_WIDTH
+    pure = optimizer["pure"] > 0
+    weight_bytes = 4.0 if full_width else 2.0 if pure else states["weight_bytes"]
+    plain = full_width or pure
+    on_gpu = 1.0 - optimizer["paged"]
+    packed = workload.packed
+    compiled = workload.compiled
+    activation_factor = 2.0 if full_width else 1.0
+    flash = workload.attention is AttentionKernel.FLASH
+    frozen_bytes, end_bytes = _frozen_bytes(workload, efficiencies)
+    adapted = workload.method in {Method.LORA, Method.QLORA}
+    launch = habits["launch_s"] * (habits["compiled_launch"] if compiled else 1.0)
+    return SoftwareNumbers(
+        weight_bytes=weight_bytes,
+        cast_bytes=0.0 if plain else states["cast_bytes"],
+        gradient_bytes=weight_bytes if plain else states["gradient_bytes"],
+        state_bytes=optimizer["state_bytes"] * on_gpu + (0.0 if plain else states["master_bytes"]),
+        step_copy_bytes=states["step_copy_bytes"] * optimizer["copy_share"],
+        frozen_weight_bytes=frozen_bytes,
+        frozen_end_bytes=end_bytes,
+        persistent_gradients=states["persistent_gradients"],
+        residual_copies=habits["residual_copies"] * activation_factor,
+        saved_copies=habits["saved_copies"] * activation_factor,
+        workspace_copies=habits["workspace_copies"] * activation_factor,
+        score_bytes=habits["score_bytes"],
+        bytes_per_logit=habits["bytes_per_logit"],
+        loss_chunk_tokens=common["loss_chunk_tokens"] if workload.fused_loss else ALL_TOKENS,
+        selective_kept=habits["selective_kept"],
+        selective_matrices=habits["selective_matrices"],
+        selective_attention=habits["selective_attention"],
+        gathered_layers=habits["gathered_layers"],
+        gathered_parameters=habits["gathered_parameters"],
+        bucket_bytes=states["bucket_bytes"],
+        bucket_parameters=states["bucket_parameters"],
+        reduced_bytes=weight_bytes if plain else states["reduced_bytes"],
+        lost_share=habits["lost_share"] if packed else common["ragged_lost_share"],
+        cached_share=habits["cached_share"] if packed else common["ragged_cached_share"],
+        context_bytes=common["context_bytes"],
+        communicator_bytes=common["communicator_bytes"],
+        flop_per_s=gpu.value(RATE_OF[workload.precision]) * fraction,
+        matrix_utilisation=rates["matrix_utilisation"],
+        wide_flop_per_s=gpu.value(RATE_OF[wide_precision]) * fraction,
+        wide_utilisation=wide["matrix_utilisation"],
+        padding_tokens=common["padding_tokens"],
+        attention_utilisation=wide["flash_utilisation" if flash else "math_utilisation"],
+        expert_utilisation=rates["matrix_utilisation"] * rates["expert_share"],
+        hbm_efficiency=common["hbm_efficiency"],
+        passes=habits["passes"] * (habits["compiled_passes"] if compiled else 1.0),
+        launch_s=launch * (habits["adapter_launch"] if adapted else 1.0),
+        dequantised_traffic=common["dequantised_traffic"],
+        tensor_hidden=habits["tensor_hidden"],
+        data_hidden=habits["data_hidden"],
+        gather_hidden=habits["gather_hidden"],
+        expert_hidden=habits["expert_hidden"],
+        gather_share=habits["gather_share"],
+        overhead_s=habits["overhead_s"],
+        host_parameters_per_s=common["host_parameters_per_s"],
+        pcie_efficiency=common["pcie_efficiency"],
+    )
+
+
+def _frozen_bytes(workload: Training, efficiencies: Efficiencies) -> tuple[float, float]:
+    """Bytes of one frozen weight in the layers' matrices, and in embedding, output projection and norms."""
+    default = WeightPrecision.NF4 if workload.method is Method.QLORA else WeightPrecision.BF16
+    kept = efficiencies.constants(FORMATS, (workload.base_precision or default).value)
+    return kept["mlp"] / 8.0, kept["head"] / 8.0

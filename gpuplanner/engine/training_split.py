@@ -1,0 +1,104 @@
+"""How one layout divides a model over ranks: what the fullest one holds, shards, groups and where they lie.
+
+Ranks lie in the order TP, CP, DP, PP, as Megatron and torchtitan place them: TP inside a node as far as it goes.
+"""
+
+from dataclasses import dataclass
+
+from gpuplanner.engine.formulas.activations import tokens_per_micro_batch
+from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum, where
+from gpuplanner.engine.formulas.pipeline import (
+    layers_per_stage,
+    micro_batches,
+    micro_batches_in_flight,
+    micro_batches_in_flight_last,
+)
+from gpuplanner.engine.formulas.training_memory import rank_expert_parameters, stage_parameters
+from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers
+from gpuplanner.engine.training_model import ModelNumbers
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What the fullest rank of a layout holds and with whom it works.
+
+    `dense_parameters` and `expert_parameters` of the model, `trained_*` those of them (or the adapters) that it
+    updates. `*_shards`: over how many ranks a state is divided. `*_in_node`: ranks of a group in one node.
+    """
+
+    stage_layers: Number
+    spare_layers: Number
+    micro_batches: Number
+    tokens: Number
+    in_flight: Number
+    in_flight_last: Number
+    residual_shards: Number
+    dense_parameters: Number
+    expert_parameters: Number
+    trained_dense: Number
+    trained_experts: Number
+    plain_parameters: Number
+    data_members: Number
+    data_in_node: Number
+    expert_copies: Number
+    shard_members: Number
+    expert_shard_members: Number
+    expert_in_node: Number
+    expert_tensor: Number
+    tensor_in_node: Number
+    context_in_node: Number
+
+    def shards(self, switch: Number) -> tuple[Number, Number]:
+        """Over how many ranks dense and expert states are divided where `switch` is 1; 1 where it is 0."""
+        return 1.0 + switch * (self.shard_members - 1.0), 1.0 + switch * (self.expert_shard_members - 1.0)
+
+
+def split(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers) -> Split:
+    """The fullest rank of a layout."""
+    tp, pp, cp, ep = (
+        layout.tensor_parallel,
+        layout.pipeline_parallel,
+        layout.context_parallel,
+        layout.expert_parallel,
+    )
+    stage_layers = layers_per_stage(model.layers, pp)
+    spare = (stage_layers * pp > model.layers) * 1.0
+    passes = micro_batches(layout.global_batch, layout.micro_batch, layout.data_parallel)
+    whole_ends = model.embedding_parameters + model.head_parameters
+    ends = where(pp > 1, max(model.embedding_parameters, model.head_parameters), whole_ends)
+    ends = ends + model.other_parameters
+    dense = stage_parameters(model.layer_parameters, model.layers, stage_layers, ends, spare, tp)
+    data_members = layout.data_parallel * cp
+    expert_tensor = where(ep <= data_members, tp, 1.0)
+    experts = rank_expert_parameters(model.expert_parameters, stage_layers, model.layers, ep, expert_tensor)
+    adapters = model.adapters * stage_layers / model.layers / tp
+    frozen = model.frozen > 0
+    per_node = hardware.gpus_per_node
+    tensor_in_node = minimum(tp, per_node)
+    room = maximum(per_node / tp, 1.0)
+    data_in_node = minimum(data_members, room)
+    expert_copies = maximum(data_members * tp / (ep * expert_tensor), 1.0)
+    in_node = where(layout.shard_in_node > 0, data_in_node, data_members)
+    return Split(
+        stage_layers=stage_layers,
+        spare_layers=spare,
+        micro_batches=passes,
+        tokens=tokens_per_micro_batch(layout.micro_batch, layout.sequence_length, cp),
+        in_flight=micro_batches_in_flight(passes, pp, layout.virtual_pipeline),
+        in_flight_last=micro_batches_in_flight_last(passes, pp, layout.virtual_pipeline),
+        residual_shards=where(layout.sequence_parallel > 0, tp, 1.0),
+        dense_parameters=dense,
+        expert_parameters=experts,
+        trained_dense=adapters if frozen else dense,
+        trained_experts=0.0 if frozen else experts,
+        plain_parameters=ends / tp,
+        data_members=data_members,
+        data_in_node=data_in_node,
+        expert_copies=expert_copies,
+        shard_members=in_node,
+        expert_shard_members=minimum(expert_copies, in_node),
+        expert_in_node=minimum(ep, maximum(per_node / expert_tensor, 1.0)),
+        expert_tensor=expert_tensor,
+        tensor_in_node=tensor_in_node,
+        context_in_node=minimum(cp, room),
+    )
