@@ -125,11 +125,12 @@ def training_ways(gpus_per_node: int, shape: Shape, workload: Training, max_gpus
         way
         for nodes in NODES
         if nodes == 1 or nodes * gpus_per_node <= max_gpus
-        for way in _layouts(gpus_per_node, nodes, shape, workload)
+        for way in layouts_on(gpus_per_node, nodes, shape, workload)
     )
 
 
-def _layouts(gpus_per_node: int, nodes: int, shape: Shape, workload: Training) -> Iterator[TrainingWay]:
+def layouts_on(gpus_per_node: int, nodes: int, shape: Shape, workload: Training) -> Iterator[TrainingWay]:
+    """The layouts of a training run on exactly so many nodes."""
     gpus = gpus_per_node * nodes
     degrees = product(
         _tensor_degrees(gpus_per_node, shape, workload),
