@@ -109,7 +109,7 @@ def _qlementine_values(tokens: Tokens) -> dict[str, object]:
     foreground, muted = tokens.text, tokens.muted
     values: dict[str, object] = {
         "meta": {"name": "dark" if tokens.dark else "light", "author": "gpuplanner", "version": "1"},
-        "backgroundColorMain1": tokens.card,
+        "backgroundColorMain1": tokens.field,
         "backgroundColorMain2": tokens.workspace,
         "backgroundColorMain3": tokens.line,
         "backgroundColorMain4": tokens.line_strong,

@@ -229,7 +229,7 @@ class _Box(QFrame):
     def paintEvent(self, event: QPaintEvent) -> None:
         tokens = self._appearance.tokens
         painter = painter_for(self)
-        rounded_box(painter, QRectF(self.rect()), RADIUS_CARD, tokens.card, tokens.line_strong)
+        rounded_box(painter, QRectF(self.rect()), RADIUS_CARD, tokens.field, tokens.line_strong)
         painter.fillRect(1, 47, self.width() - 2, 1, tokens.line)
 
 

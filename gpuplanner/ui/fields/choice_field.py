@@ -1,0 +1,143 @@
+"""A field for one of several: all in sight when they are few and fit, else a box that opens a list."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QFontMetricsF, QPaintEvent, QWheelEvent
+from PySide6.QtWidgets import QComboBox, QSizePolicy, QWidget
+
+from gpuplanner.messages import Message, MessageValue
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.fields.field import Field
+from gpuplanner.ui.fonts import TextRole, font
+from gpuplanner.ui.icons import draw_icon
+from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_box
+from gpuplanner.ui.tokens import CONTROL_HEIGHT, RADIUS_FIELD
+from gpuplanner.ui.widgets.segmented import Option, Segmented
+
+SEGMENTS_AT_MOST = 4
+
+
+class ChoiceBox(QComboBox):
+    """A combo box painted as the design has it. It does not change when a person scrolls past it."""
+
+    chosen = Signal(str)
+
+    def __init__(self, appearance: Appearance, options: Sequence[Option] = (), parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._options: tuple[Option, ...] = ()
+        self._face = font(TextRole.BODY)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMaxVisibleItems(14)
+        self.activated.connect(self._activated)
+        appearance.languageChanged.connect(self._render)
+        appearance.themeChanged.connect(self.update)
+        self.set_options(options)
+
+    def set_options(self, options: Sequence[Option], current: str = "") -> None:
+        """Offer other options; the current one stays chosen when it is still there."""
+        current = current or self.current()
+        if tuple(options) != self._options:
+            self._options = tuple(options)
+            self.clear()
+            for option in self._options:
+                self.addItem("", option.id)
+            self._render()
+        self.choose(current)
+
+    def choose(self, option_id: str) -> None:
+        """Show an option as chosen; an unknown one chooses none."""
+        self.setCurrentIndex(next((i for i, o in enumerate(self._options) if o.id == option_id), -1))
+
+    def current(self) -> str:
+        """The id of the chosen option, empty when none is."""
+        return str(self.currentData() or "")
+
+    def sizeHint(self) -> QSize:
+        metrics = QFontMetricsF(self._face)
+        width = max((metrics.horizontalAdvance(self.itemText(i)) for i in range(self.count())), default=60.0)
+        return QSize(int(width) + 46, CONTROL_HEIGHT)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(80, CONTROL_HEIGHT)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        super().enterEvent(event)
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        tokens = self._appearance.tokens
+        painter = painter_for(self)
+        area = QRectF(self.rect())
+        border = tokens.line_strong if self.underMouse() else tokens.line
+        rounded_box(painter, area, RADIUS_FIELD, tokens.field if self.isEnabled() else tokens.track, border)
+        draw_icon(painter, "chevron-down", QRectF(area.right() - 24, area.center().y() - 7, 14, 14), tokens.muted)
+        painter.setFont(self._face)
+        option = self._options[self.currentIndex()] if self.currentIndex() >= 0 else None
+        right = area.right() - 30
+        if option is not None and option.note:
+            width = QFontMetricsF(self._face).horizontalAdvance(option.note)
+            draw_text(painter, QRectF(right - width, 0, width + 1, area.height()), option.note, tokens.muted)
+            right -= width + 8
+        draw_text(painter, QRectF(11, 0, right - 11, area.height()), self.currentText(), tokens.text)
+        if self.hasFocus():
+            focus_ring(painter, area, RADIUS_FIELD, tokens.primary)
+
+    def _activated(self, _index: int) -> None:
+        self.chosen.emit(self.current())
+
+    def _render(self) -> None:
+        for at, option in enumerate(self._options):
+            self.setItemText(at, self._appearance.said(option.says))
+            tip = self._appearance.text(option.tip) if option.tip else None
+            self.setItemData(at, tip, Qt.ItemDataRole.ToolTipRole)
+        self.updateGeometry()
+        self.update()
+
+
+class ChoiceField(Field):
+    """`changed` carries the id of what a person chose."""
+
+    changed = Signal(object)
+
+    def __init__(
+        self,
+        appearance: Appearance,
+        label: MessageValue,
+        options: Sequence[Option],
+        current: str = "",
+        *,
+        segmented: bool | None = None,
+        hint: Message | None = None,
+        help_text: Message | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        """Without `segmented` up to four options stand side by side, more in a box."""
+        few = len(options) <= SEGMENTS_AT_MOST if segmented is None else segmented
+        self.choices: Segmented | ChoiceBox = (
+            Segmented(appearance, options, current) if few else ChoiceBox(appearance, options)
+        )
+        super().__init__(appearance, label, self.choices, hint, help_text, parent)
+        self.choices.choose(current)
+        self.choices.chosen.connect(self.changed)
+
+    def value(self) -> str:
+        """The id of the chosen option."""
+        return self.choices.current()
+
+    def set_value(self, value: str) -> None:
+        """Show an option as chosen. Nobody is told."""
+        self.choices.choose(value)
+
+    def set_options(self, options: Sequence[Option], current: str = "") -> None:
+        """Offer other options."""
+        self.choices.set_options(options, current)

@@ -1,0 +1,157 @@
+"""A number that matters: large, with its unit, and below it how sure it is. A click asks for its explanation."""
+
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QFontMetricsF, QKeyEvent, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
+
+from gpuplanner.figures import Figure
+from gpuplanner.messages import Message, MessageValue, msg
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.fonts import TextRole, font
+from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_box
+from gpuplanner.ui.tokens import RADIUS_FIELD
+from gpuplanner.units import Shown
+
+MISSING = "—"
+
+
+def range_text(appearance: Appearance, figure: Figure) -> str:
+    """The range of a figure, "27 – 36"; the unit is said where the ends differ in it. Empty for an exact figure."""
+    if figure.exact or figure.low == figure.high:
+        return ""
+    low, high = appearance.show(figure.low, figure.unit), appearance.show(figure.high, figure.unit)
+    unit = appearance.show(figure.value, figure.unit).unit
+    if low.unit == high.unit == unit:
+        return f"{low.number} – {high.number}"
+    return f"{low} – {high}"
+
+
+def certainty_text(appearance: Appearance, figure: Figure) -> str:
+    """What is said under a number: its range, or else what kind of knowledge it is."""
+    return range_text(appearance, figure) or appearance.text(Message(f"certainty.{figure.certainty.name.lower()}"))
+
+
+class FigureLabel(QAbstractButton):
+    """Label, number with unit, and a muted line. Without a figure it is a dash, and the line says what is missing."""
+
+    explained = Signal()
+
+    def __init__(
+        self,
+        appearance: Appearance,
+        label: MessageValue,
+        figure: Figure | None = None,
+        note: MessageValue = "",
+        *,
+        large: bool = True,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._label = label
+        self._figure = figure
+        self._note = note
+        self._number_role = TextRole.FIGURE if large else TextRole.TITLE
+        self._number_height = 32 if large else 22
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.clicked.connect(self._ask)
+        for signal in (appearance.languageChanged, appearance.displayChanged):
+            signal.connect(self._render)
+        appearance.themeChanged.connect(self.update)
+        self._render()
+
+    def set_figure(self, figure: Figure | None, note: MessageValue = "") -> None:
+        """Show another number. Without a `note` the muted line says the range or the certainty."""
+        self._figure = figure
+        self._note = note
+        self._render()
+
+    def set_label(self, label: MessageValue) -> None:
+        """Call it something else."""
+        self._label = label
+        self._render()
+
+    def shown(self) -> Shown:
+        """The number as it is shown."""
+        if self._figure is None:
+            return Shown(MISSING, "")
+        return self._appearance.show(self._figure.value, self._figure.unit)
+
+    def note(self) -> str:
+        """The muted line as it is shown."""
+        if self._note:
+            return self._appearance.said(self._note)
+        return certainty_text(self._appearance, self._figure) if self._figure else ""
+
+    def sizeHint(self) -> QSize:
+        shown = self.shown()
+        small = QFontMetricsF(font(TextRole.LABEL))
+        number = QFontMetricsF(font(self._number_role)).horizontalAdvance(shown.number)
+        unit = small.horizontalAdvance(shown.unit) + 5
+        words = max(small.horizontalAdvance(self.text()), small.horizontalAdvance(self.note()))
+        return QSize(int(max(number + unit, words) + 6), 20 + self._number_height + 18)
+
+    def minimumSizeHint(self) -> QSize:
+        shown = self.shown()
+        number = QFontMetricsF(font(self._number_role)).horizontalAdvance(shown.number)
+        unit = QFontMetricsF(font(TextRole.LABEL)).horizontalAdvance(shown.unit) + 5
+        return QSize(int(number + unit + 4), self.sizeHint().height())
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        super().enterEvent(event)
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        tokens = self._appearance.tokens
+        painter = painter_for(self)
+        area = QRectF(self.rect())
+        explainable = self._explainable()
+        if self.underMouse() and explainable:
+            rounded_box(painter, area.adjusted(-1, 0, 0, 0), RADIUS_FIELD, tokens.hover)
+        shown = self.shown()
+        painter.setFont(font(TextRole.LABEL))
+        draw_text(painter, QRectF(2, 0, area.width() - 2, 20), self.text(), tokens.muted)
+        draw_text(painter, QRectF(2, 20 + self._number_height, area.width() - 2, 18), self.note(), tokens.muted)
+        number_face = font(self._number_role)
+        width = QFontMetricsF(number_face).horizontalAdvance(shown.number)
+        baseline = 20 + self._number_height / 2 + QFontMetricsF(number_face).capHeight() / 2
+        painter.setFont(number_face)
+        painter.setPen(tokens.text)
+        painter.drawText(2, int(baseline), shown.number)
+        painter.setFont(font(TextRole.LABEL))
+        painter.setPen(tokens.muted)
+        painter.drawText(int(2 + width + 5), int(baseline), shown.unit)
+        if self.hasFocus():
+            focus_ring(painter, area, RADIUS_FIELD, tokens.primary)
+
+    def _explainable(self) -> bool:
+        return self._figure is not None
+
+    def _ask(self) -> None:
+        if self._explainable():
+            self.explained.emit()
+
+    def _render(self) -> None:
+        label = self._appearance.said(self._label)
+        self.setText(label)
+        self.setAccessibleName(f"{label} {self.shown()}")
+        self.setAccessibleDescription(self.note())
+        self.setCursor(Qt.CursorShape.PointingHandCursor if self._explainable() else Qt.CursorShape.ArrowCursor)
+        why = self._figure.why if self._figure else None
+        tips = [f"{label} {self.shown()}", self.note(), self._appearance.text(why) if why else ""]
+        if self._explainable():
+            tips.append(self._appearance.text(msg("ui.figure.explain")))
+        self.setToolTip("\n".join(tip for tip in tips if tip))
+        self.updateGeometry()
+        self.update()

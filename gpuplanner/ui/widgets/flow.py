@@ -1,0 +1,69 @@
+"""A layout that puts widgets in lines, as words are: for chips, legends and tags."""
+
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
+
+
+class FlowLayout(QLayout):
+    """Left to right, and on to the next line where there is no more room."""
+
+    def __init__(self, parent: QWidget | None = None, across: int = 8, down: int = 6) -> None:
+        super().__init__(parent)
+        self._items: list[QLayoutItem] = []
+        self._across = across
+        self._down = down
+        self.setContentsMargins(0, 0, 0, 0)
+
+    def addItem(self, item: QLayoutItem) -> None:
+        self._items.append(item)
+
+    def count(self) -> int:
+        return len(self._items)
+
+    def itemAt(self, index: int) -> QLayoutItem | None:
+        return self._items[index] if 0 <= index < len(self._items) else None
+
+    def takeAt(self, index: int) -> QLayoutItem | None:
+        if not 0 <= index < len(self._items):
+            return None
+        item = self._items.pop(index)
+        self.invalidate()
+        return item
+
+    def expandingDirections(self) -> Qt.Orientation:
+        return Qt.Orientation(0)
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        return self._arrange(QRect(0, 0, width, 0), move=False)
+
+    def setGeometry(self, area: QRect) -> None:
+        super().setGeometry(area)
+        self._arrange(area, move=True)
+
+    def sizeHint(self) -> QSize:
+        width = sum(item.sizeHint().width() + self._across for item in self._shown()) - self._across
+        height = max((item.sizeHint().height() for item in self._shown()), default=0)
+        return QSize(max(0, width), height)
+
+    def minimumSize(self) -> QSize:
+        sizes = [item.minimumSize() for item in self._shown()]
+        return QSize(max((s.width() for s in sizes), default=0), max((s.height() for s in sizes), default=0))
+
+    def _shown(self) -> list[QLayoutItem]:
+        return [item for item in self._items if not item.isEmpty()]
+
+    def _arrange(self, area: QRect, *, move: bool) -> int:
+        x, y, line = area.x(), area.y(), 0
+        for item in self._shown():
+            size = item.sizeHint()
+            width = min(size.width(), area.width())
+            if x > area.x() and x + width > area.x() + area.width():
+                x, y, line = area.x(), y + line + self._down, 0
+            if move:
+                item.setGeometry(QRect(QPoint(x, y), QSize(width, size.height())))
+            x += width + self._across
+            line = max(line, size.height())
+        return y + line - area.y()
