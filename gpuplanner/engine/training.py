@@ -1,0 +1,309 @@
+"""Estimates LLM training on one machine: memory by phase, time of a step, what fits. Host, cost and power come later.
+
+Three memory numbers are told apart: what tensors take (allocated), what has to fit (needed, with the allocator's holes,
+CUDA context and communicators), and what nvidia-smi shows (reserved, with everything that the allocator keeps cached).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.engine.estimate import Estimate, Limit, Memory, Part, Phase, Way
+from gpuplanner.engine.formulas.training_time import job_seconds
+from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.search.ways import TrainingWay
+from gpuplanner.engine.training_choice import best_way, ways_on
+from gpuplanner.engine.training_hardware import hardware_numbers
+from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
+from gpuplanner.engine.training_layouts import layout_of
+from gpuplanner.engine.training_limits import largest_that_fits
+from gpuplanner.engine.training_memory import MemoryNumbers, memory_numbers
+from gpuplanner.engine.training_model import ModelNumbers, model_numbers
+from gpuplanner.engine.training_numbers import TrainingNumbers, training_numbers
+from gpuplanner.engine.training_ranges import Spread, inverse, ranged, spread_of
+from gpuplanner.engine.training_remarks import remarks, unmet
+from gpuplanner.engine.training_software import rung_of, software_numbers
+from gpuplanner.engine.training_split import split
+from gpuplanner.engine.verdict import verdict
+from gpuplanner.facts import MissingFactError
+from gpuplanner.figures import Certainty, Figure, Rung, exact
+from gpuplanner.messages import Message, msg
+from gpuplanner.units import Unit
+from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.training import Method, Training
+
+STEP = "train_step"
+LONGEST_SEQUENCE = 16_000_000
+USABLE_SPREAD = 0.005
+"""Usable memory differs by this share with driver and ECC."""
+PRETRAINING = {Method.PRETRAINING, Method.FULL}
+
+_STATES = ("weights", "base", "cast", "early_gradients", "optimizer")
+PHASE_PARTS: Mapping[str, tuple[str, ...]] = {
+    "load": ("weights", "base"),
+    "forward": (*_STATES, "activations", "gathered"),
+    "backward": (*_STATES, "activations", "late_workspace", "loss", "gathered", "buckets"),
+    "reduce": ("weights", "base", "cast", "gradients", "optimizer", "layer", "workspace", "gathered", "buckets"),
+    "step": ("weights", "base", "gradients", "optimizer", "step_copy"),
+}
+"""What is in memory in each phase, in the order of `phase_bytes`."""
+SHOWN_AS = {"early_gradients": "gradients", "late_workspace": "workspace", "layer": "activations"}
+"""Parts that differ between phases and mean the same to a person."""
+TIME_LIMITS: Mapping[str, Limit] = {
+    "matrices": Limit.COMPUTE,
+    "attention": Limit.COMPUTE,
+    "elementwise": Limit.HBM,
+    "dequantise": Limit.HBM,
+    "launch": Limit.CPU,
+    "tensor": Limit.LINK,
+    "context": Limit.LINK,
+    "experts": Limit.LINK,
+    "gather": Limit.LINK,
+    "send": Limit.LINK,
+    "fetch": Limit.LINK,
+    "bubble": Limit.LATENCY,
+    "reduce": Limit.LINK,
+    "optimizer": Limit.HBM,
+    "offload": Limit.CPU,
+    "overhead": Limit.LATENCY,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Everything that one estimate is made of."""
+
+    workload: Training
+    model: ModelNumbers
+    software: SoftwareNumbers
+    hardware: HardwareNumbers
+    layout: LayoutNumbers
+    way: TrainingWay
+    numbers: TrainingNumbers
+
+
+def estimate_training(
+    plan: Plan,
+    model: ModelArchitecture,
+    machine: Machine,
+    efficiencies: Efficiencies,
+    way: TrainingWay | None = None,
+) -> Estimate:
+    """The estimate of a training plan on a machine.
+
+    `way`: a layout to take as it is; without it, what the plan leaves open is chosen. Raises InputError when the plan
+    cannot be laid out on the machine, MissingFactError when a fact of the GPU is missing that memory or time needs.
+    Without a known network between nodes there is no time, and `unknown` says so.
+    """
+    workload = plan.workload
+    if not isinstance(workload, Training):
+        raise TypeError("estimate_training takes plans of training only")
+    unknown: tuple[Message, ...] = ()
+    try:
+        hardware = hardware_numbers(machine, efficiencies)
+    except MissingFactError as error:
+        if error.fact != "network_bytes_per_s":
+            raise
+        unknown = (msg("training.network_unknown", machine=error.subject),)
+        hardware = hardware_numbers(_on_one_node(machine), efficiencies)
+        hardware = replace(hardware, gpus=float(machine.gpus))
+    numbers = model_numbers(model, workload)
+    software = software_numbers(workload, machine, efficiencies)
+    if way is None:
+        way = best_way(ways_on(machine, model, workload), workload, numbers, software, hardware, machine.gpus)
+    layout = layout_of(workload, way, machine.gpus)
+    run = _Run(
+        workload, numbers, software, hardware, layout, way, training_numbers(numbers, software, hardware, layout)
+    )
+    return _estimate(plan, model, machine, efficiencies, run, unknown)
+
+
+def _on_one_node(machine: Machine) -> Machine:
+    return replace(machine, nodes=1)
+
+
+def _estimate(
+    plan: Plan,
+    model: ModelArchitecture,
+    machine: Machine,
+    efficiencies: Efficiencies,
+    run: _Run,
+    unknown: tuple[Message, ...],
+) -> Estimate:
+    memory_spread = spread_of(efficiencies, "memory", Rung.SAME_ARCHITECTURE)
+    time_spread = _time_spread(run.workload, machine, efficiencies)
+    memory = _memory(run, memory_spread)
+    fit, reason = verdict(memory.usable, memory.needed)
+    parts = () if unknown else _time(run, machine, time_spread)
+    metrics = _limits_of_growth(run, memory_spread)
+    if not unknown:
+        metrics |= _rates(run, time_spread)
+    return Estimate(
+        plan=plan,
+        machine=machine,
+        way=_way(run),
+        fit=fit,
+        reason=reason,
+        memory=memory,
+        step_name=STEP,
+        time=parts,
+        limits=_shares(parts),
+        metrics=metrics,
+        host=(),
+        unknown=unknown,
+        remarks=remarks(run.workload, model, run.way, run.numbers, machine),
+        unmet=unmet(run.workload, metrics),
+    )
+
+
+def _time_spread(workload: Training, machine: Machine, efficiencies: Efficiencies) -> Spread:
+    family = "pretraining time" if workload.method in PRETRAINING else "fine-tuning time"
+    return spread_of(efficiencies, family, rung_of(workload, machine.gpu, efficiencies))
+
+
+def _memory(run: _Run, spread: Spread) -> Memory:
+    numbers = run.numbers.memory
+    phases = tuple(_phase(name, names, numbers, spread) for name, names in PHASE_PARTS.items())
+    usable = float(run.hardware.usable_bytes)
+    return Memory(
+        usable=Figure(
+            usable, Unit.BYTE, Certainty.MEASURED, usable * (1 - USABLE_SPREAD), usable * (1 + USABLE_SPREAD)
+        ),
+        needed=ranged(_float(numbers.needed), Unit.BYTE, spread),
+        reserved=ranged(_float(numbers.shown), Unit.BYTE, spread),
+        phases=phases,
+        peak_phase=max(PHASE_PARTS, key=lambda name: _float(getattr(numbers, name))),
+    )
+
+
+def _phase(name: str, parts: tuple[str, ...], numbers: MemoryNumbers, spread: Spread) -> Phase:
+    found = []
+    for part in parts:
+        owner = numbers.kept if hasattr(numbers.kept, part) else numbers.states
+        value = _float(getattr(owner, part))
+        if value > 0:
+            found.append(Part(SHOWN_AS.get(part, part), _part_figure(part, value, spread)))
+    found += [Part("holes", ranged(_float(numbers.holes), Unit.BYTE, spread))]
+    found += [Part("overhead", ranged(_float(numbers.overhead), Unit.BYTE, spread))]
+    total = _float(getattr(numbers, name)) + _float(numbers.holes) + _float(numbers.overhead)
+    if getattr(numbers, name) is numbers.allocated:
+        total = _float(numbers.needed)
+    return Phase(name, _merged(found), ranged(total, Unit.BYTE, spread))
+
+
+def _merged(parts: list[Part]) -> tuple[Part, ...]:
+    """Parts of one name as one, in the order of their first."""
+    by_name: dict[str, Part] = {}
+    for part in parts:
+        known = by_name.get(part.id)
+        if known is None:
+            by_name[part.id] = part
+        else:
+            a, b = known.figure, part.figure
+            both = replace(a, value=a.value + b.value, low=a.low + b.low, high=a.high + b.high)
+            by_name[part.id] = Part(part.id, both, part.limit)
+    return tuple(by_name.values())
+
+
+def _part_figure(part: str, value: float, spread: Spread) -> Figure:
+    """Model states follow from the parameters alone and are exact; what the software allocates is calibrated."""
+    if part in {"weights", "base", "gradients", "early_gradients", "optimizer"}:
+        return exact(value, Unit.BYTE)
+    return ranged(value, Unit.BYTE, spread)
+
+
+def _time(run: _Run, machine: Machine, spread: Spread) -> tuple[Part, ...]:
+    parts = []
+    for name, limit in TIME_LIMITS.items():
+        value = _float(getattr(run.numbers.time, name))
+        if value > 0:
+            parts.append(Part(name, ranged(value, Unit.SECOND, spread), _over_network(name, limit, run, machine)))
+    return tuple(sorted(parts, key=lambda part: -part.figure.value))
+
+
+def _over_network(name: str, limit: Limit, run: _Run, machine: Machine) -> Limit:
+    """Communication between nodes waits for the network, not for the link inside of one."""
+    if limit is not Limit.LINK or machine.nodes == 1 or name == "fetch":
+        return limit
+    part, layout = run.numbers.split, run.layout
+    spans = {
+        "tensor": layout.tensor_parallel > part.tensor_in_node,
+        "context": layout.context_parallel > part.context_in_node,
+        "experts": layout.expert_parallel > part.expert_in_node,
+        "gather": part.shard_members > part.data_in_node,
+        "reduce": part.data_members > part.data_in_node,
+        "send": True,
+    }
+    return Limit.NETWORK if spans[name] else limit
+
+
+def _shares(parts: tuple[Part, ...]) -> tuple[tuple[Limit, float], ...]:
+    whole = sum(part.figure.value for part in parts)
+    totals: dict[Limit, float] = {}
+    for part in parts:
+        if part.limit is not None:
+            totals[part.limit] = totals.get(part.limit, 0.0) + part.figure.value / whole
+    return tuple(sorted(totals.items(), key=lambda item: -item[1]))
+
+
+def _rates(run: _Run, spread: Spread) -> dict[str, Figure]:
+    numbers = run.numbers
+    tokens_per_s = _float(numbers.tokens_per_s)
+    found = {
+        "step_s": ranged(_float(numbers.time.step), Unit.SECOND, spread),
+        "tokens_per_s": inverse(tokens_per_s, Unit.TOKEN_PER_S, spread),
+        "tokens_per_s_per_gpu": inverse(_float(numbers.tokens_per_s_per_gpu), Unit.TOKEN_PER_S, spread),
+        "mfu": inverse(_float(numbers.mfu), Unit.RATIO, spread),
+        "hfu": inverse(_float(numbers.hfu), Unit.RATIO, spread),
+    }
+    if run.workload.tokens is not None:
+        found["job_s"] = ranged(_float(job_seconds(run.workload.tokens, tokens_per_s)), Unit.SECOND, spread)
+    return found
+
+
+def _limits_of_growth(run: _Run, spread: Spread) -> dict[str, Figure]:
+    """The largest micro-batch and the longest sequence that fit, everything else unchanged."""
+    share = int(run.workload.global_batch // _float(run.layout.data_parallel))
+    return {
+        "max_micro_batch": _largest(run, "micro_batch", max(share, 1), Unit.COUNT, spread),
+        "max_sequence": _largest(run, "sequence_length", LONGEST_SEQUENCE, Unit.TOKEN, spread),
+    }
+
+
+def _largest(run: _Run, field: str, most: int, unit: Unit, spread: Spread) -> Figure:
+    usable = _float(run.hardware.usable_bytes)
+
+    def needed(value: float) -> float:
+        layout = replace(run.layout, **{field: value})
+        part = split(run.model, run.hardware, layout)
+        return _float(memory_numbers(run.model, run.software, layout, part).needed)
+
+    found = largest_that_fits(needed, usable, most)
+    least = needed(1.0)
+    slope = (needed(float(max(found, 2))) - least) / (max(found, 2) - 1)
+
+    def at(limit: float) -> float:
+        reached = 1 + (limit - least) / slope if slope > 0 else float(most)
+        return float(min(max(int(reached), 0), most))
+
+    low, high = min(at(usable / spread.high), found), max(at(usable / spread.low), found)
+    return Figure(float(found), unit, Certainty.CALIBRATED, low, high, spread.rung, spread.why)
+
+
+def _way(run: _Run) -> Way:
+    way = run.way
+    return Way(
+        tensor_parallel=way.tensor_parallel,
+        pipeline_parallel=way.pipeline_parallel,
+        context_parallel=way.context_parallel,
+        expert_parallel=way.expert_parallel,
+        data_parallel=int(_float(run.layout.data_parallel)),
+        micro_batch=way.micro_batch,
+        choices={"sharding": way.sharding.value, "recomputation": way.recomputation.value},
+    )
+
+
+def _float(value: object) -> float:
+    """A number of a single estimate as it is: recorded formulas are found again by the identity of their value."""
+    return value  # type: ignore[return-value]

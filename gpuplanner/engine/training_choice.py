@@ -1,0 +1,62 @@
+"""Which way of running a plan comes to on one machine: degrees that the person left open are chosen here.
+
+Of the ways that fit the fastest is taken; where none fits, the one that needs the least memory.
+"""
+
+from math import gcd
+
+import numpy as np
+
+from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.search.ways import Shape, TrainingWay, layouts_on
+from gpuplanner.engine.training_inputs import HardwareNumbers, SoftwareNumbers
+from gpuplanner.engine.training_layouts import layouts_of
+from gpuplanner.engine.training_model import ModelNumbers
+from gpuplanner.engine.training_numbers import training_numbers
+from gpuplanner.messages import InputError, msg
+from gpuplanner.workload.training import Training
+
+
+def shape_of(model: ModelArchitecture) -> Shape:
+    """What of a model is divided over ranks: heads that all its layers have in common, layers, experts."""
+    heads = gcd(*(g.attention.heads for g in model.groups))
+    return Shape(heads, model.layers, max(g.mlp.experts for g in model.groups))
+
+
+def ways_on(machine: Machine, model: ModelArchitecture, workload: Training) -> list[TrainingWay]:
+    """The ways of running on this machine. Raises InputError when the plan cannot be laid out on its GPUs at all."""
+    ways = list(layouts_on(machine.gpus_per_node, machine.nodes, shape_of(model), workload))
+    if not ways:
+        raise InputError(
+            msg(
+                "training.no_layout",
+                gpus=machine.gpus,
+                tensor=workload.tensor_parallel or 1,
+                pipeline=workload.pipeline_parallel or 1,
+                context=workload.context_parallel or 1,
+                batch=workload.global_batch,
+                micro=workload.micro_batch or 1,
+            )
+        )
+    return ways
+
+
+def best_way(
+    ways: list[TrainingWay],
+    workload: Training,
+    model: ModelNumbers,
+    software: SoftwareNumbers,
+    hardware: HardwareNumbers,
+    gpus: int,
+) -> TrainingWay:
+    """The fastest of the ways that fit, else the one that needs the least memory."""
+    if len(ways) == 1:
+        return ways[0]
+    numbers = training_numbers(model, software, hardware, layouts_of(workload, ways, [gpus] * len(ways)))
+    needed = np.broadcast_to(np.asarray(numbers.memory.needed), len(ways))
+    speed = np.broadcast_to(np.asarray(numbers.tokens_per_s), len(ways))
+    fits = needed <= hardware.usable_bytes
+    if fits.any():
+        return ways[int(np.argmax(np.where(fits, speed, -1.0)))]
+    return ways[int(np.argmin(needed))]

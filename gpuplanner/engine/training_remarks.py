@@ -1,0 +1,61 @@
+"""What a person should know about a training estimate beside its numbers: messages only, each with its reason."""
+
+from collections.abc import Mapping
+
+from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.search.ways import TrainingWay
+from gpuplanner.engine.training_layouts import splits_base
+from gpuplanner.engine.training_numbers import TrainingNumbers
+from gpuplanner.figures import Figure
+from gpuplanner.messages import Message, msg
+from gpuplanner.units import show_duration
+from gpuplanner.workload.training import Method, Optimizer, Sharding, Training
+
+FROZEN = {Method.LORA, Method.QLORA}
+LAUNCH_SHARE = 0.2
+"""From this share of a step on it is worth saying that the GPU waits for the CPU."""
+LOSS_SHARE = 0.15
+"""From this share of the memory on it is worth saying that a fused loss would save it."""
+
+
+def remarks(
+    workload: Training, model: ModelArchitecture, way: TrainingWay, numbers: TrainingNumbers, machine: Machine
+) -> tuple[Message, ...]:
+    """The remarks that apply, most important first."""
+    found = [msg("training.which_memory")]
+    data_parallel = machine.gpus // (way.tensor_parallel * way.pipeline_parallel * way.context_parallel)
+    if workload.method in FROZEN and data_parallel > 1 and not splits_base(workload, way.sharding):
+        zero3 = way.sharding is Sharding.ZERO3
+        found.append(msg("training.base_not_sharded" if zero3 else "training.base_replicated", ranks=data_parallel))
+    heads = model.groups[0].attention.heads
+    if heads and heads % way.tensor_parallel:
+        found.append(msg("training.heads_not_divided", heads=heads, tensor=way.tensor_parallel))
+    done = int(numbers.split.micro_batches * way.micro_batch * data_parallel)
+    if done != workload.global_batch:
+        found.append(msg("training.batch_rounded", batch=workload.global_batch, done=done))
+    if workload.optimizer is Optimizer.PAGED_ADAMW_8BIT and workload.method not in FROZEN:
+        found.append(msg("training.paged_states"))
+    if not workload.fused_loss and numbers.memory.kept.loss > LOSS_SHARE * numbers.memory.needed:
+        found.append(msg("training.loss_is_large", vocabulary=model.vocabulary))
+    if numbers.time.launch > LAUNCH_SHARE * numbers.time.step:
+        found.append(msg("training.waits_for_cpu", percent=int(100 * numbers.time.launch / numbers.time.step)))
+    if not workload.packed:
+        found.append(msg("training.longest_decides", tokens=workload.sequence_length))
+    if model.max_positions is not None and workload.sequence_length > model.max_positions:
+        found.append(msg("training.beyond_positions", tokens=workload.sequence_length, most=model.max_positions))
+    return tuple(found)
+
+
+def unmet(workload: Training, metrics: Mapping[str, Figure]) -> tuple[Message, ...]:
+    """The deadline, when the job takes longer."""
+    job = metrics.get("job_s")
+    if job is None or workload.deadline_s is None or job.value <= workload.deadline_s:
+        return ()
+    return (
+        msg(
+            "training.deadline_missed",
+            job=str(show_duration(job.value)),
+            deadline=str(show_duration(workload.deadline_s)),
+        ),
+    )
