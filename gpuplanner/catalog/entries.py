@@ -54,7 +54,10 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """One accelerator as it is sold. `link_kind` names the GPU-to-GPU link ("NVLink 4", "NVLink bridge", …)."""
+    """One accelerator as it is sold. `link_kind` names the GPU-to-GPU link ("NVLink 4", "NVLink 3 bridge", …).
+
+    `from_memory`: the words here ("ecc", "vgpu", …) that no document at hand confirms.
+    """
 
     id: str
     name: str
@@ -74,6 +77,7 @@ class Gpu:
     vgpu: str = ""
     remarks: tuple[Remark, ...] = ()
     user: bool = False
+    from_memory: tuple[str, ...] = ()
 
     def known(self, name: GpuProperty) -> Known | None:
         """What is known of a property, or None."""
@@ -107,6 +111,7 @@ class Price:
     date: str
     source: Source
     note: str = ""
+    note_zh: str = ""
 
 
 class InstanceProperty(StrEnum):
@@ -124,7 +129,8 @@ class Instance:
     """A rentable machine. `gpu_fraction` below 1 is a slice of one GPU; None where the source does not say how much.
 
     `gpu_id` is None when the offer names no single GPU of the catalog (see `gpu_text`, as the provider prints it).
-    `gpu_count` is None when the source does not state it.
+    `gpu_may_be` then lists the GPUs that the text fits, the slowest first. `gpu_count` is None when the source does not
+    state it.
     """
 
     id: str
@@ -144,6 +150,13 @@ class Instance:
     note: str = ""
     source: Source | None = None
     user: bool = False
+    gpu_may_be: tuple[str, ...] = ()
+    note_zh: str = ""
+
+    @property
+    def planning_gpu_id(self) -> str | None:
+        """The GPU to plan with: the one that is offered, else the slowest that it may be; None when none is known."""
+        return self.gpu_id or next(iter(self.gpu_may_be), None)
 
     def value(self, name: InstanceProperty) -> float:
         """The value of a property in its base unit. Raises MissingFactError when the catalog has none."""
