@@ -158,6 +158,11 @@ class Instance:
         """The GPU to plan with: the one that is offered, else the slowest that it may be; None when none is known."""
         return self.gpu_id or next(iter(self.gpu_may_be), None)
 
+    @property
+    def is_attachable(self) -> bool:
+        """Whether it is an accelerator for any host of a family, billed on top: "n1-* + 1x nvidia-tesla-t4"."""
+        return "* + " in self.name
+
     def value(self, name: InstanceProperty) -> float:
         """The value of a property in its base unit. Raises MissingFactError when the catalog has none."""
         known = self.properties.get(name)
@@ -172,7 +177,11 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A published model. `architecture` is None where no simple formula describes it: it can be shown, not planned."""
+    """A published model. `architecture` is None where no simple formula describes it: it can be shown, not planned.
+
+    `parameters_exact`: whether the published count in use is a whole count and not a rounded one. `sources` are those of
+    its sizes. `note_zh` is `note` in Chinese.
+    """
 
     id: str
     name: str
@@ -186,6 +195,8 @@ class Model:
     note: str = ""
     sources: tuple[Source, ...] = ()
     user: bool = False
+    note_zh: str = ""
+    parameters_exact: bool = True
 
 
 @dataclass(frozen=True, slots=True)
