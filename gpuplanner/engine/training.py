@@ -12,7 +12,6 @@ from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.estimate import Estimate, Limit, Memory, Part, Phase, Way
 from gpuplanner.engine.formulas.training_time import job_seconds
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.search.ways import TrainingWay
 from gpuplanner.engine.training_choice import best_way, ways_on
 from gpuplanner.engine.training_hardware import hardware_numbers
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
@@ -25,6 +24,7 @@ from gpuplanner.engine.training_ranges import Spread, inverse, ranged, spread_of
 from gpuplanner.engine.training_remarks import remarks, unmet
 from gpuplanner.engine.training_software import rung_of, software_numbers
 from gpuplanner.engine.training_split import split
+from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.engine.verdict import verdict
 from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Certainty, Figure, Rung, exact

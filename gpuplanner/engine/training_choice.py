@@ -9,11 +9,11 @@ import numpy as np
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.search.ways import Shape, TrainingWay, layouts_on
 from gpuplanner.engine.training_inputs import HardwareNumbers, SoftwareNumbers
 from gpuplanner.engine.training_layouts import layouts_of
 from gpuplanner.engine.training_model import ModelNumbers
 from gpuplanner.engine.training_numbers import training_numbers
+from gpuplanner.engine.training_ways import Shape, TrainingWay, layouts_on
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.training import Training
 

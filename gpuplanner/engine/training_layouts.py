@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gpuplanner.engine.formulas.elementwise import Number
-from gpuplanner.engine.search.ways import TrainingWay
 from gpuplanner.engine.training_inputs import LayoutNumbers
+from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.workload.precision import WeightPrecision
 from gpuplanner.workload.training import AttentionKernel, Method, Offload, Recomputation, Sharding, Training
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.search.ways import TrainingWay
 from gpuplanner.engine.training_layouts import splits_base
 from gpuplanner.engine.training_numbers import TrainingNumbers
+from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Message, msg
 from gpuplanner.units import show_duration

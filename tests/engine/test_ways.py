@@ -4,13 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuplanner.engine.search.ways import (
-    COPIES,
-    DEFAULT_MAX_GPUS,
-    Shape,
-    serving_ways,
-    training_ways,
-)
+from gpuplanner.engine.serving_ways import COPIES, serving_ways
+from gpuplanner.engine.training_ways import DEFAULT_MAX_GPUS, Shape, training_ways
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.training import Framework, Recomputation, Sharding, Training
 
