@@ -81,11 +81,8 @@ def first_problem(fault: ValidationError, name: str) -> Message:
 
 
 def plan_to_text(plan: Plan) -> str:
-    """The plan as the text of a `.gpuplan` file: indented, without what stands at its default."""
-    content = {"format": plan.format, **plan.model_dump(mode="json", exclude_defaults=True)}
-    workload = plan.workload.model_dump(mode="json", exclude_defaults=True)
-    content["workload"] = {"kind": plan.workload.kind, **workload}
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    """The plan as the text of a `.gpuplan` file. Defaults are written out, so that a later default changes no plan."""
+    return json.dumps(plan.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
 
 
 class _JsonFaultError(Exception):
