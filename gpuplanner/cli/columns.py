@@ -1,0 +1,29 @@
+"""Text in columns that line up in a terminal, where a Chinese character takes two cells. Nothing else."""
+
+import unicodedata
+from collections.abc import Sequence
+
+
+def cells(text: str) -> int:
+    """How many terminal cells a text takes."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def columns(rows: Sequence[Sequence[str]], right: Sequence[int] = (), gap: str = "  ") -> list[str]:
+    """The rows with their columns padded to the same width; those with an index in `right` are right-aligned."""
+    if not rows:
+        return []
+    widths = [max(cells(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines: list[str] = []
+    for row in rows:
+        parts: list[str] = []
+        for index, (text, width) in enumerate(zip(row, widths, strict=True)):
+            space = " " * (width - cells(text))
+            parts.append(space + text if index in right else text + space)
+        lines.append(gap.join(parts).rstrip())
+    return lines
+
+
+def safe(text: str) -> str:
+    """Foreign text without control characters, so that it cannot speak to the terminal."""
+    return "".join(c if c.isprintable() else "�" for c in text)

@@ -1,0 +1,92 @@
+"""Which commands there are and what they take. Their work is in modules of their own, imported when called."""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from gpuplanner.cli.context import Context
+
+Text = Callable[[str], str]
+Run = Callable[[argparse.Namespace, "Context"], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command: its words, where its work is, and its arguments."""
+
+    name: str
+    module: str
+    function: str
+    arguments: Callable[[argparse.ArgumentParser, Text], None]
+
+    def load(self) -> Run:
+        """The function that does the work."""
+        return cast(Run, getattr(import_module(f"gpuplanner.cli.{self.module}"), self.function))
+
+
+def _search(parser: argparse.ArgumentParser, text: Text) -> None:
+    parser.add_argument("text", nargs="+", help=text("cli.help.search_text"))
+    parser.add_argument("--kind", choices=("gpu", "instance", "model"), help=text("cli.help.kind"))
+    parser.add_argument("--limit", type=_positive, default=20, help=text("cli.help.limit"))
+
+
+def _one_entry(parser: argparse.ArgumentParser, text: Text) -> None:
+    parser.add_argument("text", nargs="+", help=text("cli.help.entry"))
+    parser.add_argument("--kind", choices=("gpu", "instance", "model"), help=text("cli.help.kind"))
+    parser.add_argument("--memory", type=_positive, metavar="MIB", help=text("cli.help.memory"))
+
+
+def _plan(parser: argparse.ArgumentParser, text: Text) -> None:
+    parser.add_argument("plan", metavar="PLAN", help=text("cli.help.plan"))
+    parser.add_argument("--machine", metavar="INSTANCE", help=text("cli.help.machine"))
+    parser.add_argument("--gpu", metavar="GPU", help=text("cli.help.gpu"))
+    parser.add_argument("--gpus", type=_positive, default=None, metavar="N", help=text("cli.help.gpus"))
+    parser.add_argument("--model", metavar="MODEL", help=text("cli.help.model"))
+    parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help=text("cli.help.set"))
+
+
+def _recommend(parser: argparse.ArgumentParser, text: Text) -> None:
+    _plan(parser, text)
+    parser.add_argument("--limit", type=_positive, default=10, help=text("cli.help.limit"))
+    parser.add_argument("--why-not", action="store_true", help=text("cli.help.why_not"))
+
+
+def _explain(parser: argparse.ArgumentParser, text: Text) -> None:
+    _plan(parser, text)
+    parser.add_argument("figure", metavar="FIGURE", nargs="?", help=text("cli.help.figure"))
+
+
+def _validate(parser: argparse.ArgumentParser, text: Text) -> None:
+    parser.add_argument("files", nargs="+", type=Path, metavar="CSV", help=text("cli.help.csv"))
+
+
+def _nothing(parser: argparse.ArgumentParser, text: Text) -> None:
+    """A command without arguments of its own."""
+
+
+def _presets(parser: argparse.ArgumentParser, text: Text) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help=text("cli.help.preset_name"))
+
+
+def _positive(given: str) -> int:
+    number = int(given)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+COMMANDS = (
+    Command("catalog search", "catalog_commands", "search", _search),
+    Command("catalog show", "catalog_commands", "show", _one_entry),
+    Command("catalog resolve", "catalog_commands", "resolve", _one_entry),
+    Command("presets", "plan_commands", "presets", _presets),
+    Command("estimate", "plan_commands", "estimate", _plan),
+    Command("recommend", "recommend_command", "recommend", _recommend),
+    Command("explain", "explain_command", "explain", _explain),
+    Command("validate", "validate_command", "validate", _validate),
+    Command("schema", "plan_commands", "schema", _nothing),
+)

@@ -1,0 +1,61 @@
+"""What a command works with: the workspace, the language, and how numbers are shown."""
+
+import json
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from gpuplanner.figures import Figure
+from gpuplanner.messages import Message, MessageValue, Translator
+from gpuplanner.units import Display, Unit, show
+
+if TYPE_CHECKING:
+    from gpuplanner.workspace import Workspace
+
+
+@dataclass
+class Context:
+    """One call of the command line."""
+
+    translator: Translator
+
+    @classmethod
+    def open(cls, translator: Translator) -> "Context":
+        """A context in that language; the workspace is opened when a command first needs it."""
+        return cls(translator)
+
+    @cached_property
+    def workspace(self) -> "Workspace":
+        """The catalog, the store and the settings. What is wrong with a person's files goes to stderr."""
+        from gpuplanner.workspace import Workspace, home_folder
+
+        workspace = Workspace(home_folder())
+        for problem in workspace.catalog.problems:
+            print(f"gpuplanner: {self.text(problem.message)}", file=sys.stderr)
+        return workspace
+
+    @cached_property
+    def display(self) -> Display:
+        """How numbers are shown: as in the settings."""
+        return self.workspace.display()
+
+    def text(self, message: Message | str, **values: MessageValue) -> str:
+        """A message in the language of this call."""
+        return self.translator.text(message, **values)
+
+    def number(self, value: float, unit: Unit) -> str:
+        """A value as a person reads it."""
+        return str(show(value, unit, self.display))
+
+    def range(self, figure: Figure) -> str:
+        """The range of a figure as "27–36 ms", or nothing when it is exact."""
+        if figure.low == figure.high:
+            return ""
+        low, high = show(figure.low, figure.unit, self.display), show(figure.high, figure.unit, self.display)
+        return f"{low.number}–{high}" if low.unit == high.unit else f"{low} – {high}"
+
+
+def print_json(content: Any) -> None:
+    """Print JSON as other programs read it: unknown is null, never NaN."""
+    print(json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False))

@@ -1,0 +1,152 @@
+"""An estimate as lines of text for a terminal: verdict first, then memory, time, figures, host and what to change."""
+
+from collections.abc import Iterator
+
+from gpuplanner.cli.columns import columns, safe
+from gpuplanner.cli.context import Context
+from gpuplanner.engine.estimate import Estimate, Fit, Phase, Way
+from gpuplanner.figures import Figure
+from gpuplanner.messages import Language, Message
+from gpuplanner.units import Unit
+
+MARKS = {Fit.FITS: "✓", Fit.TIGHT: "!", Fit.DOES_NOT_FIT: "✗"}
+_SMALLEST_SHARE = 0.001
+
+
+def estimate_lines(estimate: Estimate, context: Context, chosen_for_you: bool = False) -> Iterator[str]:
+    """The lines, without line ends. Texts in the context's language."""
+    text = context.text
+    yield f"{MARKS[estimate.fit]} {text(f'fit.{estimate.fit.name.lower()}')} · {machine_name(estimate, context)}"
+    yield f"  {text(estimate.reason)}"
+    if chosen_for_you:
+        yield f"  {text('cli.machine_chosen')}"
+    for unmet in estimate.unmet:
+        yield f"  ✗ {text(unmet)}"
+
+    yield from _headed(text("cli.heading.memory"), _memory(estimate, context))
+    yield from _headed(text(f"step.{estimate.step_name}"), _time(estimate, context))
+    yield from _headed(text("cli.heading.figures"), _metrics(estimate, context))
+    yield from _headed(text("cli.heading.host"), _host(estimate, context))
+    yield from _headed(text("cli.heading.changes"), _changes(estimate, context))
+    yield from _headed(text("cli.heading.unknown"), _sentences(estimate.unknown, context))
+    yield from _headed(text("cli.heading.remarks"), _sentences(estimate.remarks, context))
+    yield ""
+    yield text("cli.explain_hint")
+
+
+def machine_name(estimate: Estimate, context: Context) -> str:
+    """The machine and the way of running in a few words: `2 × H100 SXM5 80GB · TP 2`."""
+    machine, way = estimate.machine, estimate.way
+    fraction = "" if machine.gpu_fraction == 1 else f"{machine.gpu_fraction} "
+    parts = [f"{machine.gpus} × {fraction}{safe(machine.gpu.name)}"]
+    if machine.instance:
+        parts.append(safe(f"{machine.nodes} × {machine.instance.provider} {machine.instance.name}"))
+    way_said = way_name(way, context)
+    return " · ".join([*parts, way_said] if way_said else parts)
+
+
+def way_name(way: Way, context: Context) -> str:
+    """The parallel degrees above one: `TP 2 · PP 4 · 3 replicas`."""
+    degrees = {
+        "TP": way.tensor_parallel,
+        "PP": way.pipeline_parallel,
+        "CP": way.context_parallel,
+        "EP": way.expert_parallel,
+        "DP": way.data_parallel,
+    }
+    parts = [f"{name} {degree}" for name, degree in degrees.items() if degree > 1]
+    if way.replicas > 1:
+        parts.append(context.text("cli.replicas", count=way.replicas))
+    return " · ".join(parts)
+
+
+def _headed(heading: str, lines: Iterator[str]) -> Iterator[str]:
+    first = next(lines, None)
+    if first is not None:
+        yield ""
+        yield heading
+        yield f"  {first}"
+        yield from (f"  {line}" for line in lines)
+
+
+def _memory(estimate: Estimate, context: Context) -> Iterator[str]:
+    memory = estimate.memory
+    rows = [
+        [context.text(f"memory.{name}"), context.number(figure.value, Unit.BYTE), context.range(figure)]
+        for name, figure in (("needed", memory.needed), ("reserved", memory.reserved), ("usable", memory.usable))
+    ]
+    peak: Phase = next(p for p in memory.phases if p.id == memory.peak_phase)
+    rows.append([context.text("memory.peak"), context.text(f"phase.{peak.id}"), ""])
+    rows += [
+        [f"  {context.text(f'part.{part.id}')}", context.number(part.figure.value, Unit.BYTE), ""]
+        for part in peak.parts
+        if part.figure.value > _SMALLEST_SHARE * peak.total.value
+    ]
+    yield from columns(rows, right=(1,))
+
+
+def _time(estimate: Estimate, context: Context) -> Iterator[str]:
+    total = sum(part.figure.value for part in estimate.time) or 1.0
+    rows = [
+        [
+            context.text(f"part.{part.id}"),
+            context.number(part.figure.value, Unit.SECOND),
+            f"{part.figure.value / total:.0%}",
+            context.text(f"limit.{part.limit.value}") if part.limit else "",
+        ]
+        for part in estimate.time
+        if part.figure.value > _SMALLEST_SHARE * total
+    ]
+    yield from columns(rows, right=(1, 2))
+    if estimate.limits:
+        limit, share = max(estimate.limits, key=lambda pair: pair[1])
+        yield context.text("cli.limited_by", limit=context.text(f"limit.{limit.value}"), share=f"{share:.0%}")
+
+
+def _metrics(estimate: Estimate, context: Context) -> Iterator[str]:
+    rows = [
+        [context.text(f"metric.{name}"), context.number(f.value, f.unit), context.range(f), certainty(f, context)]
+        for name, f in estimate.metrics.items()
+    ]
+    yield from columns(rows, right=(1,))
+
+
+def certainty(figure: Figure, context: Context) -> str:
+    """What kind of knowledge a figure is, and for a calibrated one how near the measurements are."""
+    kind = context.text(f"certainty.{figure.certainty.name.lower()}")
+    return f"{kind}, {context.text(f'rung.{figure.rung.name.lower()}')}" if figure.rung else kind
+
+
+def _host(estimate: Estimate, context: Context) -> Iterator[str]:
+    rows = []
+    for need in estimate.host:
+        unit = need.need.unit
+        offered = "?" if need.offered is None else context.number(need.offered, unit)
+        rules = "; ".join(f"{_rule_name(rule, context)}: {context.number(value, unit)}" for rule, value in need.rules)
+        name = context.text(f"host.{need.id}")
+        rows.append([name, context.number(need.need.value, unit), context.text("cli.offered", amount=offered), rules])
+    yield from columns(rows, right=(1,))
+
+
+def _rule_name(rule_id: str, context: Context) -> str:
+    """What a rule of thumb says, in the words of the catalog."""
+    rule = next((r for r in context.workspace.catalog.rules if r.id == rule_id), None)
+    if rule is None:
+        return rule_id
+    return rule.claim_zh if context.translator.language is Language.CHINESE else rule.claim_en
+
+
+def _changes(estimate: Estimate, context: Context) -> Iterator[str]:
+    rows = []
+    for change in estimate.changes:
+        headline = ""
+        if change.headline:
+            number = context.number(change.headline.value, change.headline.unit)
+            headline = f"{context.text(f'metric.{change.headline_id}')} {number}"
+        free = context.text("cli.free", amount=context.number(change.free_bytes, Unit.BYTE))
+        rows.append([MARKS[change.fit], context.text(change.what), free, headline])
+    yield from columns(rows)
+
+
+def _sentences(messages: tuple[Message, ...], context: Context) -> Iterator[str]:
+    yield from (context.text(message) for message in messages)

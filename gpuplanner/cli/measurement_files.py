@@ -1,0 +1,60 @@
+"""Reading CSV files of measurements. A fault of the file is one sentence; a fault of a line is that line's own."""
+
+import csv
+import io
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from gpuplanner.engine.validation.families import recognise, row_outcomes
+from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext, refusal
+from gpuplanner.messages import InputError, msg
+
+LARGEST_CSV_BYTES = 200_000_000
+"""A hundred times the largest public file of measurements."""
+
+
+def file_outcomes(path: Path, context: ValidationContext) -> Iterator[Outcome]:
+    """The outcomes of every line of a file. Raises InputError when the file cannot be read or is of no known family."""
+    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+    try:
+        header = next(reader, [])
+        family = recognise(path.name, header)
+        for cells in reader:
+            row = Row(path.name, reader.line_num, dict(zip(header, cells, strict=False)))
+            if len(cells) == len(header):
+                yield from row_outcomes(row, family, context)
+            elif cells:
+                why = msg("cli.validate.ragged", line=reader.line_num, cells=len(cells), columns=len(header))
+                yield refusal(row, family.name, family.metrics[0], why)
+    except csv.Error as fault:
+        where = msg("cli.validate.not_csv", file=str(path), line=reader.line_num, reason=str(fault))
+        raise InputError(where) from None
+
+
+def _text(path: Path) -> str:
+    name = str(path)[:200]
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        raise InputError(msg("cli.validate.no_such_file", file=name)) from None
+    except (OSError, ValueError) as fault:
+        raise _unreadable(name, fault) from None
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError(msg("cli.validate.not_a_file", file=name))
+    if status.st_size > LARGEST_CSV_BYTES:
+        raise InputError(msg("cli.validate.too_large", file=name, limit=LARGEST_CSV_BYTES // 1_000_000))
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        raise InputError(msg("cli.validate.not_utf8", file=name, byte=fault.start)) from None
+    except OSError as fault:
+        raise _unreadable(name, fault) from None
+    if not text.strip():
+        raise InputError(msg("cli.validate.empty_file", file=name))
+    return text
+
+
+def _unreadable(name: str, fault: OSError | ValueError) -> InputError:
+    reason = getattr(fault, "strerror", None) or str(fault)
+    return InputError(msg("cli.validate.cannot_read", file=name, reason=reason))

@@ -1,0 +1,91 @@
+"""The plan that a command line names: a file, a preset, or standard input, with what the flags change in it."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from gpuplanner.cli.context import Context
+from gpuplanner.messages import InputError, msg
+from gpuplanner.store.plan_files import read_plan
+from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.plan_text import LARGEST_PLAN_BYTES, parse_plan, plan_from_data
+from gpuplanner.workload.reading import read_model_file
+
+
+def plan_of(options: argparse.Namespace, context: Context) -> Plan:
+    """The plan with the changes that the flags ask for. Raises InputError for what cannot be used."""
+    plan = _named(options.plan, context)
+    content = plan.model_dump(mode="json")
+    if options.model:
+        content["workload"]["model"] = _model(options.model, context)
+    if options.machine:
+        content["machine"] = {"instance_id": _id_of(options.machine, "instance", context)}
+    if options.gpu:
+        gpus = options.gpus or 1
+        content["machine"] = {"gpu_id": _id_of(options.gpu, "gpu", context), "gpus": gpus, "per_node": min(gpus, 8)}
+    elif options.gpus and content["machine"]:
+        content["machine"] |= {"gpus": options.gpus, "per_node": min(options.gpus, 8)}
+    elif options.gpus:
+        raise InputError(msg("cli.gpus_without_gpu"))
+    for change in options.set:
+        _set(content, change)
+    return plan_from_data(content, options.plan)
+
+
+def with_machine(plan: Plan, context: Context) -> Plan:
+    """The plan with a machine: its own, or the first of its ranking. Raises InputError when none carries it."""
+    chosen = plan if plan.machine else context.workspace.with_best_machine(plan)
+    if chosen is None:
+        raise InputError(msg("cli.no_machine_found"))
+    return chosen
+
+
+def _named(name: str, context: Context) -> Plan:
+    if name == "-":
+        text = sys.stdin.read(LARGEST_PLAN_BYTES + 1)
+        if len(text) > LARGEST_PLAN_BYTES:
+            raise InputError(msg("plan.too_large", file="-", limit=LARGEST_PLAN_BYTES // 1_000_000))
+        return parse_plan(text, "-")
+    preset = context.workspace.presets.get(name)
+    if preset is not None and not Path(name).exists():
+        return preset
+    return read_plan(Path(name))
+
+
+def _model(text: str, context: Context) -> dict[str, Any]:
+    """A model of the catalog by its name, or one read from a file."""
+    path = Path(text)
+    if path.exists():
+        read = read_model_file(path)
+        architecture = read.architecture.model_dump(mode="json")
+        return {"architecture": architecture, "read_from": path.name}
+    return {"catalog_id": _id_of(text, "model", context)}
+
+
+def _id_of(text: str, kind: str, context: Context) -> str:
+    found = context.workspace.resolve(text, kind)
+    if found.id is None:
+        raise InputError(found.reason)
+    return found.id
+
+
+def _set(content: dict[str, Any], change: str) -> None:
+    """Put one FIELD=VALUE into the content of a plan; the field may be left-out `workload.`."""
+    field, equals, given = change.partition("=")
+    if not equals:
+        raise InputError(msg("cli.set_without_value", given=change))
+    try:
+        value = json.loads(given)
+    except ValueError:
+        value = given
+    names = field.strip().split(".")
+    if names[0] not in content:
+        names.insert(0, "workload")
+    group: Any = content
+    for name in names[:-1]:
+        group = group.get(name) if isinstance(group, dict) else None
+        if not isinstance(group, dict):
+            raise InputError(msg("cli.set_unknown_field", field=field))
+    group[names[-1]] = value

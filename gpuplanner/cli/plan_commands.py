@@ -1,0 +1,45 @@
+"""`estimate`, `presets` and `schema`: what a plan needs, plans to start from, and what a plan may hold."""
+
+import argparse
+
+from gpuplanner.cli.columns import columns
+from gpuplanner.cli.context import Context, print_json
+from gpuplanner.cli.estimate_text import estimate_lines
+from gpuplanner.cli.figures_data import estimate_data
+from gpuplanner.cli.plan_arguments import plan_of, with_machine
+from gpuplanner.engine.estimate import Fit
+from gpuplanner.messages import InputError, msg
+from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.plan_text import plan_to_text
+
+
+def estimate(options: argparse.Namespace, context: Context) -> int:
+    """Estimate a plan on the machine it names, or on the best of the catalog when it names none."""
+    asked = plan_of(options, context)
+    chosen_for_you = asked.machine is None
+    result = context.workspace.estimate(with_machine(asked, context))
+    if options.json:
+        print_json(estimate_data(result, context.translator) | {"machine_chosen": chosen_for_you})
+    else:
+        print("\n".join(estimate_lines(result, context, chosen_for_you)))
+    return 1 if result.fit is Fit.DOES_NOT_FIT else 0
+
+
+def presets(options: argparse.Namespace, context: Context) -> int:
+    """List the presets, or print one as a plan to start from."""
+    known = context.workspace.presets
+    if options.name:
+        if options.name not in known:
+            raise InputError(msg("cli.no_such_preset", name=options.name, known=", ".join(known)))
+        print(plan_to_text(known[options.name]), end="")
+    elif options.json:
+        print_json({name: plan.model_dump(mode="json", exclude_defaults=True) for name, plan in known.items()})
+    else:
+        print("\n".join(columns([[name, context.text(f"preset.{name}")] for name in known])))
+    return 0
+
+
+def schema(_options: argparse.Namespace, _context: Context) -> int:
+    """Print the JSON schema of a `.gpuplan` file."""
+    print_json({"$schema": "https://json-schema.org/draft/2020-12/schema"} | Plan.model_json_schema())
+    return 0

@@ -1,0 +1,128 @@
+"""`recommend`: the machines of the catalog that carry a plan, ranked, and for the others the first limit they broke."""
+
+import argparse
+import time
+from typing import Any
+
+from gpuplanner.cli.columns import columns, safe
+from gpuplanner.cli.context import Context, print_json
+from gpuplanner.cli.estimate_text import MARKS, way_name
+from gpuplanner.cli.figures_data import machine_data, message_data, way_data
+from gpuplanner.cli.plan_arguments import plan_of
+from gpuplanner.engine.search.result import Candidate, Rejection, SearchResult
+from gpuplanner.units import Unit
+from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.serving import Serving
+
+NEAREST = 5
+"""Rejected machines that are shown when none carries the plan."""
+_COLUMNS = {
+    True: (
+        ("tpot_s", Unit.SECOND),
+        ("ttft_s", Unit.SECOND),
+        ("output_tokens_per_s", Unit.TOKEN_PER_S),
+        ("usd_per_mtoken", Unit.MONEY_PER_MTOKEN),
+        ("usd_per_hour", Unit.MONEY_PER_HOUR),
+    ),
+    False: (
+        ("step_s", Unit.SECOND),
+        ("tokens_per_s", Unit.TOKEN_PER_S),
+        ("job_s", Unit.SECOND),
+        ("job_usd", Unit.MONEY),
+        ("usd_per_hour", Unit.MONEY_PER_HOUR),
+    ),
+}
+
+
+def recommend(options: argparse.Namespace, context: Context) -> int:
+    """Rank the machines. Exit code 1 when none carries the plan."""
+    plan = plan_of(options, context)
+    begun = time.perf_counter()
+    result = context.workspace.search(plan)
+    seconds = time.perf_counter() - begun
+    if options.json:
+        print_json(_data(result, options, context))
+    else:
+        _print(plan, result, seconds, options, context)
+    return 0 if result.candidates else 1
+
+
+def _print(plan: Plan, result: SearchResult, seconds: float, options: argparse.Namespace, context: Context) -> None:
+    carried, rejected = len(result.candidates), len(result.rejections)
+    ways = f"{result.configurations:,}"
+    spent = context.number(seconds, Unit.SECOND)
+    print(context.text("cli.recommend.counted", carried=carried, all=carried + rejected, ways=ways, time=spent))
+    print()
+    if result.candidates:
+        print("\n".join(_table(plan, result.candidates[: options.limit], context)))
+    else:
+        print(context.text("cli.recommend.none"))
+    shown = result.rejections if options.why_not else result.rejections[: 0 if result.candidates else NEAREST]
+    if shown:
+        print()
+        print(context.text("cli.recommend.why_not"))
+        rows = [[f"  {safe(_offer(rejection))}", context.text(rejection.reason)] for rejection in shown]
+        print("\n".join(columns(rows)))
+
+
+def _table(plan: Plan, candidates: tuple[Candidate, ...], context: Context) -> list[str]:
+    named = _COLUMNS[isinstance(plan.workload, Serving)]
+    shown = [(name, unit) for name, unit in named if any(name in _values(c) for c in candidates)]
+    head = [context.text("cli.recommend.machine"), context.text("cli.recommend.way")]
+    rows = [["", *head, *(context.text(f"metric.{name}") for name, _ in shown)]]
+    for candidate in candidates:
+        values = _values(candidate)
+        cells = [context.number(values[n], u) if n in values else "–" for n, u in shown]
+        rows.append([MARKS[candidate.fit], safe(candidate_name(candidate)), way_name(candidate.way, context), *cells])
+    return columns(rows, right=range(3, 3 + len(shown)))
+
+
+def candidate_name(candidate: Candidate) -> str:
+    """The offer and its GPUs in a few words: `2 × AWS p5.48xlarge (16 × H100 SXM5 80GB)`."""
+    machine = candidate.machine
+    gpus = f"{machine.gpus} × {machine.gpu.name}"
+    if machine.instance is None:
+        return gpus
+    return f"{machine.nodes} × {machine.instance.provider} {machine.instance.name} ({gpus})"
+
+
+def _values(candidate: Candidate) -> dict[str, float]:
+    values = dict(candidate.metrics)
+    if candidate.usd_per_hour is not None:
+        values["usd_per_hour"] = candidate.usd_per_hour
+    return values
+
+
+def _offer(rejection: Rejection) -> str:
+    if rejection.instance is not None:
+        return f"{rejection.instance.provider} {rejection.instance.name}"
+    if rejection.machine is not None:
+        return f"{rejection.machine.gpus} × {rejection.machine.gpu.name}"
+    return rejection.gpu.name if rejection.gpu else "?"
+
+
+def _data(result: SearchResult, options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    return {
+        "configurations": result.configurations,
+        "candidates": [
+            {
+                "fit": c.fit.value,
+                "machine": machine_data(c.machine),
+                "way": way_data(c.way),
+                "free_bytes": c.free_bytes,
+                "metrics": dict(c.metrics),
+            }
+            for c in result.candidates[: options.limit]
+        ],
+        "rejections": [
+            {
+                "instance": r.instance.id if r.instance else None,
+                "gpu": r.gpu.id if r.gpu else None,
+                "broken": r.broken.value,
+                "reason": message_data(r.reason, context.translator),
+                "over": r.over,
+                "unit": r.unit.value if r.unit else None,
+            }
+            for r in result.rejections
+        ],
+    }

@@ -1,0 +1,199 @@
+"""The catalog with a person's overlays, the store and the settings, opened together: what the two faces call.
+
+Holds no window and prints nothing. The store is opened when first used, so that a question from the command line
+leaves no file behind.
+"""
+
+import locale
+import os
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from gpuplanner import __version__
+from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.catalog.catalog import Catalog, Rate
+from gpuplanner.catalog.efficiency import Efficiencies, read_efficiencies
+from gpuplanner.catalog.names import Names, Resolution, names_of
+from gpuplanner.catalog.overlays import overlay_files
+from gpuplanner.catalog.reading import load_catalog
+from gpuplanner.catalog.search import CatalogIndex
+from gpuplanner.engine import estimating
+from gpuplanner.engine.estimate import Estimate
+from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.machines import machine_of
+from gpuplanner.engine.search.result import SearchResult
+from gpuplanner.engine.search.searching import search
+from gpuplanner.engine.validation.names import ResolvedNames
+from gpuplanner.engine.validation.rows import ValidationContext
+from gpuplanner.facts import Source
+from gpuplanner.messages import InputError, Language, Translator, msg
+from gpuplanner.paths import shipped
+from gpuplanner.store.plan_files import read_plan
+from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, RATES, Setting, Settings
+from gpuplanner.store.store import FILE_NAME, Store, open_store
+from gpuplanner.units import Display, MemoryConvention
+from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.plan import MachineChoice, Plan
+
+HOME_VARIABLE = "GPUPLANNER_HOME"
+
+
+def home_folder() -> Path:
+    """Where a person's plans, settings and overlays are: `GPUPLANNER_HOME`, or the system's place for such files."""
+    given = os.environ.get(HOME_VARIABLE)
+    if given:
+        return Path(given)
+    from platformdirs import user_data_path
+
+    return user_data_path("gpuplanner", appauthor=False)
+
+
+def system_language() -> Language:
+    """The language that the environment asks for."""
+    for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if os.environ.get(variable):
+            return Language.from_locale(os.environ[variable])
+    return Language.from_locale(locale.getlocale()[0])
+
+
+class Workspace:
+    """Everything that is open. Made once, where the face is wired; `home` is the folder of `home_folder`."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The shipped catalog with the person's overlays. What is wrong with these is in its `problems`."""
+        return load_catalog(shipped("catalogs"), overlay_files(self.home / "overlays"))
+
+    @cached_property
+    def efficiencies(self) -> Efficiencies:
+        """The calibrated efficiencies that come with the app."""
+        return read_efficiencies(shipped("catalogs") / "efficiency")
+
+    @cached_property
+    def store(self) -> Store:
+        """The person's store, created when first asked for."""
+        return open_store(self.home)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The person's settings."""
+        return Settings(self.store)
+
+    @property
+    def language(self) -> Language:
+        """The language that was chosen, or that of the system."""
+        chosen = self._chosen(LANGUAGE)
+        return system_language() if chosen == "system" else Language(chosen)
+
+    def translator(self) -> Translator:
+        """Renders messages in the language of the settings."""
+        return Translator(self.language)
+
+    def rates(self) -> Mapping[str, Rate]:
+        """Currency rates: the catalog's, and before them the person's own."""
+        return {**self.catalog.currencies, **_own_rates(self._chosen(RATES))}
+
+    def display(self) -> Display:
+        """How numbers are shown."""
+        currency = self._chosen(CURRENCY)
+        memory = MemoryConvention(self._chosen(MEMORY))
+        rate = self.rates().get(currency)
+        if currency == "USD" or rate is None:
+            return Display(memory)
+        return Display(memory, currency, rate.per_usd, rate.date)
+
+    def architecture(self, choice: ModelChoice) -> ModelArchitecture:
+        """The architecture of a plan's model. Raises InputError when the catalog does not have it."""
+        if choice.architecture is not None:
+            return choice.architecture
+        model = self.catalog.models.get(choice.catalog_id or "")
+        if model is None:
+            raise InputError(msg("workspace.unknown_model", model=choice.catalog_id or ""))
+        if model.architecture is None:
+            raise InputError(msg("workspace.model_without_architecture", model=model.name))
+        return model.architecture
+
+    def machine(self, choice: MachineChoice) -> Machine:
+        """The machine of a plan. Raises InputError when the catalog does not have it."""
+        return machine_of(choice, self.catalog, self.rates())
+
+    def stamped(self, plan: Plan) -> Plan:
+        """The plan with the app's version and the catalog's hash that it is being worked out with."""
+        return plan.model_copy(update={"app_version": __version__, "catalog_hash": self.catalog.hash})
+
+    def estimate(self, plan: Plan) -> Estimate:
+        """The estimate of a plan on the machine it names. Raises InputError when it names none or an unknown one."""
+        return estimating.estimate(plan, *self._subject(plan), self.efficiencies, self.catalog.rules)
+
+    def explained(self, plan: Plan) -> Estimate:
+        """The same estimate with the derivation of every figure."""
+        return estimating.explain(plan, *self._subject(plan), self.efficiencies, self.catalog.rules)
+
+    def search(
+        self,
+        plan: Plan,
+        cancelled: Callable[[], bool] = lambda: False,
+        progress: Callable[[float], None] = lambda _: None,
+    ) -> SearchResult:
+        """Ways of running × machines of the catalog under the plan's constraints."""
+        model = self.architecture(plan.workload.model)
+        return search(plan, model, self.catalog, self.efficiencies, self.rates(), cancelled, progress)
+
+    def with_best_machine(self, plan: Plan) -> Plan | None:
+        """The plan on the first machine of its ranking, None when no machine carries it."""
+        found = self.search(plan).candidates
+        return found[0].plan if found else None
+
+    @cached_property
+    def names(self) -> Names:
+        """Resolves names as tools, clouds and people print them."""
+        return names_of(self.catalog)
+
+    @cached_property
+    def index(self) -> CatalogIndex:
+        """Search over everything, and the pages of the tables."""
+        return CatalogIndex(self.catalog)
+
+    def resolve(self, text: str, kind: str | None = None, memory_bytes: float | None = None) -> Resolution:
+        """What a name means."""
+        return self.names.resolve(text, kind=kind, memory_bytes=memory_bytes)
+
+    def validation_context(self) -> ValidationContext:
+        """What the validation of measurement files works with."""
+        return ValidationContext(
+            ResolvedNames(self.catalog, self.names), self.efficiencies, self.catalog.gpus, self.catalog.models
+        )
+
+    @cached_property
+    def presets(self) -> Mapping[str, Plan]:
+        """Plans to start from, by name."""
+        return {path.stem: read_plan(path) for path in sorted((shipped("resources") / "presets").glob("*.gpuplan"))}
+
+    def sample(self) -> Plan:
+        """The plan that shows what the app does, marked as a sample."""
+        return read_plan(shipped("resources") / "sample" / "sample.gpuplan")
+
+    def _chosen(self, setting: Setting) -> Any:
+        kept = (self.home / FILE_NAME).exists() or "store" in self.__dict__
+        return self.settings.get(setting) if kept else setting.default
+
+    def _subject(self, plan: Plan) -> tuple[ModelArchitecture, Machine]:
+        if plan.machine is None:
+            raise InputError(msg("workspace.no_machine"))
+        return self.architecture(plan.workload.model), self.machine(plan.machine)
+
+
+def _own_rates(kept: Any) -> dict[str, Rate]:
+    """The person's rates that can be used; what is malformed is passed over."""
+    rates: dict[str, Rate] = {}
+    for code, rate in kept.items() if isinstance(kept, dict) else ():
+        per_usd = rate.get("per_usd") if isinstance(rate, dict) else None
+        if isinstance(per_usd, int | float) and not isinstance(per_usd, bool) and 0 < per_usd < 1e9:
+            date = str(rate.get("date", ""))
+            rates[str(code)] = Rate(str(code), float(per_usd), date, Source("user", "", date, user=True))
+    return rates
