@@ -87,8 +87,7 @@ def deepseek(fields: Fields, *, outer: Fields | None = None, tower: int = 0) -> 
     has_index = fields.has("index_head_dim")
     plain = latent_attention(fields, sizes)
     own = latent_attention(fields, sizes, indexed=True) if has_index else plain
-    types = fields.choices("indexer_types", sizes.layers, _INDEXED) if has_index else None
-    mixers = [own] * sizes.layers if types is None else [own if kind == "full" else plain for kind in types]
+    mixers = [own if flag else plain for flag in _indexed(fields, sizes.layers)]
     layers: list[Layer] = [
         (mixer, sparse if flag else dense, 2 * sizes.hidden) for mixer, flag in zip(mixers, is_sparse, strict=True)
     ]
@@ -104,6 +103,16 @@ def deepseek(fields: Fields, *, outer: Fields | None = None, tower: int = 0) -> 
         tower=tower,
         extra=prediction_layers((own, sparse, 2 * sizes.hidden), sizes, predicted),
     )
+
+
+def _indexed(fields: Fields, layers: int) -> list[bool]:
+    """Which layers have an indexer of their own; the others take over the choice of the one before (GLM-5.2)."""
+    types = fields.choices("indexer_types", layers, _INDEXED)
+    if types is not None:
+        return [kind == "full" for kind in types]
+    period = fields.whole_or(1, "index_topk_freq", least=1)
+    first = fields.whole_or(0, "index_skip_topk_offset", most=layers)
+    return [i < first or (i - first + 1) % period == 0 for i in range(layers)]
 
 
 def deepseek_v4(fields: Fields) -> ModelArchitecture:
