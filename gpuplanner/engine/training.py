@@ -5,39 +5,30 @@ CUDA context and communicators), and what nvidia-smi shows (reserved, with every
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.estimate import Estimate, Limit, Memory, Part, Phase, Way
 from gpuplanner.engine.formulas.training_time import job_seconds
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.training_choice import best_way, ways_on
-from gpuplanner.engine.training_hardware import hardware_numbers
-from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
-from gpuplanner.engine.training_layouts import layout_of
 from gpuplanner.engine.training_limits import largest_that_fits
 from gpuplanner.engine.training_memory import MemoryNumbers, memory_numbers
-from gpuplanner.engine.training_model import ModelNumbers, model_numbers
-from gpuplanner.engine.training_numbers import TrainingNumbers, training_numbers
-from gpuplanner.engine.training_ranges import Spread, inverse, ranged, spread_of
+from gpuplanner.engine.training_ranges import Spread, inverse, ranged
 from gpuplanner.engine.training_remarks import remarks, unmet
-from gpuplanner.engine.training_software import rung_of, software_numbers
+from gpuplanner.engine.training_run import TrainingRun, training_run
 from gpuplanner.engine.training_split import split
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.engine.verdict import verdict
-from gpuplanner.facts import MissingFactError
-from gpuplanner.figures import Certainty, Figure, Rung, exact
-from gpuplanner.messages import Message, msg
+from gpuplanner.figures import Certainty, Figure, exact
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
-from gpuplanner.workload.training import Method, Training
+from gpuplanner.workload.training import Training
 
 STEP = "train_step"
 LONGEST_SEQUENCE = 16_000_000
 USABLE_SPREAD = 0.005
 """Usable memory differs by this share with driver and ECC."""
-PRETRAINING = {Method.PRETRAINING, Method.FULL}
 
 _STATES = ("weights", "base", "cast", "early_gradients", "optimizer")
 PHASE_PARTS: Mapping[str, tuple[str, ...]] = {
@@ -70,19 +61,6 @@ TIME_LIMITS: Mapping[str, Limit] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """Everything that one estimate is made of."""
-
-    workload: Training
-    model: ModelNumbers
-    software: SoftwareNumbers
-    hardware: HardwareNumbers
-    layout: LayoutNumbers
-    way: TrainingWay
-    numbers: TrainingNumbers
-
-
 def estimate_training(
     plan: Plan,
     model: ModelArchitecture,
@@ -99,46 +77,13 @@ def estimate_training(
     workload = plan.workload
     if not isinstance(workload, Training):
         raise TypeError("estimate_training takes plans of training only")
-    unknown: tuple[Message, ...] = ()
-    try:
-        hardware = hardware_numbers(machine, efficiencies)
-    except MissingFactError as error:
-        if error.fact != "network_bytes_per_s":
-            raise
-        unknown = (msg("training.network_unknown", machine=error.subject),)
-        hardware = hardware_numbers(_on_one_node(machine), efficiencies)
-        hardware = replace(hardware, gpus=float(machine.gpus))
-    numbers = model_numbers(model, workload)
-    software = software_numbers(workload, machine, efficiencies)
-    if way is None:
-        way = best_way(ways_on(machine, model, workload), workload, numbers, software, hardware, machine.gpus)
-    layout = layout_of(workload, way, machine.gpus)
-    run = _Run(
-        workload, numbers, software, hardware, layout, way, training_numbers(numbers, software, hardware, layout)
-    )
-    return _estimate(plan, model, machine, efficiencies, run, unknown)
-
-
-def _on_one_node(machine: Machine) -> Machine:
-    return replace(machine, nodes=1)
-
-
-def _estimate(
-    plan: Plan,
-    model: ModelArchitecture,
-    machine: Machine,
-    efficiencies: Efficiencies,
-    run: _Run,
-    unknown: tuple[Message, ...],
-) -> Estimate:
-    memory_spread = spread_of(efficiencies, "memory", Rung.SAME_ARCHITECTURE)
-    time_spread = _time_spread(run.workload, machine, efficiencies)
-    memory = _memory(run, memory_spread)
+    run = training_run(workload, model, machine, efficiencies, way)
+    memory = _memory(run)
     fit, reason = verdict(memory.usable, memory.needed)
-    parts = () if unknown else _time(run, machine, time_spread)
-    metrics = _limits_of_growth(run, memory_spread)
-    if not unknown:
-        metrics |= _rates(run, time_spread)
+    parts = () if run.unknown else _time(run, machine)
+    metrics = _limits_of_growth(run)
+    if not run.unknown:
+        metrics |= _rates(run)
     return Estimate(
         plan=plan,
         machine=machine,
@@ -151,18 +96,14 @@ def _estimate(
         limits=_shares(parts),
         metrics=metrics,
         host=(),
-        unknown=unknown,
-        remarks=remarks(run.workload, model, run.way, run.numbers, machine),
-        unmet=unmet(run.workload, metrics),
+        unknown=run.unknown,
+        remarks=remarks(workload, model, run.way, run.numbers, machine),
+        unmet=unmet(workload, metrics),
     )
 
 
-def _time_spread(workload: Training, machine: Machine, efficiencies: Efficiencies) -> Spread:
-    family = "pretraining time" if workload.method in PRETRAINING else "fine-tuning time"
-    return spread_of(efficiencies, family, rung_of(workload, machine.gpu, efficiencies))
-
-
-def _memory(run: _Run, spread: Spread) -> Memory:
+def _memory(run: TrainingRun) -> Memory:
+    spread = run.memory_spread
     numbers = run.numbers.memory
     phases = tuple(_phase(name, names, numbers, spread) for name, names in PHASE_PARTS.items())
     usable = float(run.hardware.usable_bytes)
@@ -213,7 +154,8 @@ def _part_figure(part: str, value: float, spread: Spread) -> Figure:
     return ranged(value, Unit.BYTE, spread)
 
 
-def _time(run: _Run, machine: Machine, spread: Spread) -> tuple[Part, ...]:
+def _time(run: TrainingRun, machine: Machine) -> tuple[Part, ...]:
+    spread = run.time_spread
     parts = []
     for name, limit in TIME_LIMITS.items():
         value = _float(getattr(run.numbers.time, name))
@@ -222,7 +164,7 @@ def _time(run: _Run, machine: Machine, spread: Spread) -> tuple[Part, ...]:
     return tuple(sorted(parts, key=lambda part: -part.figure.value))
 
 
-def _over_network(name: str, limit: Limit, run: _Run, machine: Machine) -> Limit:
+def _over_network(name: str, limit: Limit, run: TrainingRun, machine: Machine) -> Limit:
     """Communication between nodes waits for the network, not for the link inside of one."""
     if limit is not Limit.LINK or machine.nodes == 1 or name == "fetch":
         return limit
@@ -247,7 +189,8 @@ def _shares(parts: tuple[Part, ...]) -> tuple[tuple[Limit, float], ...]:
     return tuple(sorted(totals.items(), key=lambda item: -item[1]))
 
 
-def _rates(run: _Run, spread: Spread) -> dict[str, Figure]:
+def _rates(run: TrainingRun) -> dict[str, Figure]:
+    spread = run.time_spread
     numbers = run.numbers
     tokens_per_s = _float(numbers.tokens_per_s)
     found = {
@@ -262,16 +205,17 @@ def _rates(run: _Run, spread: Spread) -> dict[str, Figure]:
     return found
 
 
-def _limits_of_growth(run: _Run, spread: Spread) -> dict[str, Figure]:
+def _limits_of_growth(run: TrainingRun) -> dict[str, Figure]:
     """The largest micro-batch and the longest sequence that fit, everything else unchanged."""
     share = int(run.workload.global_batch // _float(run.layout.data_parallel))
     return {
-        "max_micro_batch": _largest(run, "micro_batch", max(share, 1), Unit.COUNT, spread),
-        "max_sequence": _largest(run, "sequence_length", LONGEST_SEQUENCE, Unit.TOKEN, spread),
+        "max_micro_batch": _largest(run, "micro_batch", max(share, 1), Unit.COUNT),
+        "max_sequence": _largest(run, "sequence_length", LONGEST_SEQUENCE, Unit.TOKEN),
     }
 
 
-def _largest(run: _Run, field: str, most: int, unit: Unit, spread: Spread) -> Figure:
+def _largest(run: TrainingRun, field: str, most: int, unit: Unit) -> Figure:
+    spread = run.memory_spread
     usable = _float(run.hardware.usable_bytes)
 
     def needed(value: float) -> float:
@@ -291,7 +235,7 @@ def _largest(run: _Run, field: str, most: int, unit: Unit, spread: Spread) -> Fi
     return Figure(float(found), unit, Certainty.CALIBRATED, low, high, spread.rung, spread.why)
 
 
-def _way(run: _Run) -> Way:
+def _way(run: TrainingRun) -> Way:
     way = run.way
     return Way(
         tensor_parallel=way.tensor_parallel,

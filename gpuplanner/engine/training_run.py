@@ -1,0 +1,77 @@
+"""One training run put together: a workload on a machine in one way of running, as numbers with their spreads."""
+
+from dataclasses import dataclass, replace
+
+from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.training_choice import best_way, ways_on
+from gpuplanner.engine.training_hardware import hardware_numbers
+from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
+from gpuplanner.engine.training_layouts import layout_of
+from gpuplanner.engine.training_model import ModelNumbers, model_numbers
+from gpuplanner.engine.training_numbers import TrainingNumbers, training_numbers
+from gpuplanner.engine.training_ranges import Spread, spread_of
+from gpuplanner.engine.training_software import rung_of, software_numbers
+from gpuplanner.engine.training_ways import TrainingWay
+from gpuplanner.facts import MissingFactError
+from gpuplanner.figures import Rung
+from gpuplanner.messages import Message, msg
+from gpuplanner.workload.training import Method, Training
+
+PRETRAINING = {Method.PRETRAINING, Method.FULL}
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRun:
+    """Everything that one estimate is made of. `unknown` says what keeps the time from being told."""
+
+    workload: Training
+    model: ModelNumbers
+    software: SoftwareNumbers
+    hardware: HardwareNumbers
+    layout: LayoutNumbers
+    way: TrainingWay
+    numbers: TrainingNumbers
+    memory_spread: Spread
+    time_spread: Spread
+    unknown: tuple[Message, ...] = ()
+
+
+def training_run(
+    workload: Training,
+    model: ModelArchitecture,
+    machine: Machine,
+    efficiencies: Efficiencies,
+    way: TrainingWay | None = None,
+) -> TrainingRun:
+    """The run of a workload. `way`: a layout to take as it is; without it, what the workload leaves open is chosen.
+
+    Raises InputError when it cannot be laid out on the machine, MissingFactError when a fact of the GPU is missing.
+    """
+    unknown: tuple[Message, ...] = ()
+    try:
+        hardware = hardware_numbers(machine, efficiencies)
+    except MissingFactError as error:
+        if error.fact != "network_bytes_per_s":
+            raise
+        unknown = (msg("training.network_unknown", machine=error.subject),)
+        hardware = replace(hardware_numbers(replace(machine, nodes=1), efficiencies), gpus=float(machine.gpus))
+    numbers = model_numbers(model, workload)
+    software = software_numbers(workload, machine, efficiencies)
+    if way is None:
+        way = best_way(ways_on(machine, model, workload), workload, numbers, software, hardware, machine.gpus)
+    layout = layout_of(workload, way, machine.gpus)
+    family = "pretraining time" if workload.method in PRETRAINING else "fine-tuning time"
+    return TrainingRun(
+        workload=workload,
+        model=numbers,
+        software=software,
+        hardware=hardware,
+        layout=layout,
+        way=way,
+        numbers=training_numbers(numbers, software, hardware, layout),
+        memory_spread=spread_of(efficiencies, "memory", Rung.SAME_ARCHITECTURE),
+        time_spread=spread_of(efficiencies, family, rung_of(workload, machine.gpu, efficiencies)),
+        unknown=unknown,
+    )
