@@ -74,7 +74,8 @@ def _helps(made: Estimate, found: Estimate) -> bool:
 
 def _together(made: Estimate, tried: Try) -> Change | None:
     """The shortest run of changes, one on top of the other, with which it works when none does alone."""
-    at, words = made, []
+    at = made
+    words: list[Message] = []
     while len(words) < MOST_CHANGES:
         proposal = next(setting_proposals(at), None)
         if proposal is None:

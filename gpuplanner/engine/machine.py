@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from gpuplanner.catalog.catalog import Rate
 from gpuplanner.catalog.entries import Gpu, Instance, Price
 from gpuplanner.messages import Message
-
-if TYPE_CHECKING:
-    from gpuplanner.catalog.catalog import Rate
 
 
 class Topology(StrEnum):
@@ -50,7 +47,7 @@ class Machine:
     instance: Instance | None = None
     price: Price | None = None
     usd_per_hour: float | None = None
-    rate: "Rate | None" = None
+    rate: Rate | None = None
     remarks: tuple[Message, ...] = ()
 
     @property

@@ -79,13 +79,13 @@ def catalog_machines(
         try:
             yield rented(instance, 1, catalog.gpus, rates)
         except InputError as error:
-            yield Unplannable(instance, catalog.gpus.get(instance.gpu_id or ""), error.message)
+            yield Unplannable(instance, catalog.gpus.get(instance.planning_gpu_id or ""), error.message)
 
 
 def rented(instance: Instance, nodes: int, gpus: Mapping[str, Gpu], rates: Mapping[str, Rate]) -> Machine:
     """`nodes` of an instance. Raises InputError when its source does not say which GPU, how many, or which share."""
     name = f"{instance.provider} {instance.name}"
-    gpu = gpus.get(instance.gpu_id or "")
+    gpu = gpus.get(instance.planning_gpu_id or "")
     if gpu is None:
         raise InputError(msg("machines.gpu_not_named", machine=name, text=instance.gpu_text))
     if instance.gpu_count is None:
@@ -93,7 +93,12 @@ def rented(instance: Instance, nodes: int, gpus: Mapping[str, Gpu], rates: Mappi
     if instance.gpu_fraction is None:
         raise InputError(msg("machines.share_not_stated", machine=name))
     topology, link, remarks = _links(gpu, instance.gpu_count, instance.interconnect, name)
-    price = price_of(instance)
+    if instance.gpu_id is None:
+        others = ", ".join(gpus[i].name for i in instance.gpu_may_be[1:] if i in gpus)
+        remarks += (msg("machines.slower_assumed", machine=name, text=instance.gpu_text, gpu=gpu.name, others=others),)
+    if instance.is_attachable:
+        remarks += (msg("machines.accelerator_only", machine=name),)
+    price = None if instance.is_attachable else price_of(instance)
     rate = rates.get(price.currency) if price and price.currency != "USD" else None
     return Machine(
         gpu=gpu,

@@ -75,8 +75,8 @@ def _serving(made: Estimate, workload: Serving) -> Iterator[tuple[Message, dict[
         fewer = _fewer_requests(made, workload.concurrency, memory_is_short)
         yield msg("change.concurrency", count=fewer), {"concurrency": fewer}
     if workload.kv_precision in {None, KvPrecision.BF16, KvPrecision.FP16}:
-        precision = KvPrecision.Q8_0 if workload.server is Server.LLAMA_CPP else KvPrecision.FP8
-        yield msg("change.kv_precision", precision=precision.value.upper()), {"kv_precision": precision}
+        cache = KvPrecision.Q8_0 if workload.server is Server.LLAMA_CPP else KvPrecision.FP8
+        yield msg("change.kv_precision", precision=cache.value.upper()), {"kv_precision": cache}
     for precision in SMALLER_GGUF if workload.server is Server.LLAMA_CPP else SMALLER_WEIGHTS:
         if workload.weight_precision != precision:
             yield msg("change.weight_precision", precision=precision.value.upper()), {"weight_precision": precision}

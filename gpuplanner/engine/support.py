@@ -7,6 +7,7 @@ from gpuplanner.messages import Message, msg
 from gpuplanner.workload.plan import Workload
 from gpuplanner.workload.precision import ComputePrecision
 from gpuplanner.workload.serving import Server, Serving
+from gpuplanner.workload.training import Training
 
 NVIDIA = "NVIDIA"
 LEAST_CAPABILITY: Mapping[str, float] = {
@@ -32,12 +33,11 @@ OTHER_ARCHITECTURES: Mapping[str, frozenset[str]] = {
 """Architectures of other vendors that the same pages name."""
 LEAST_FOR_FP8_TRAINING = 8.9
 LEAST_FOR_FP4_TRAINING = 10.0
-"""Transformer Engine: FP8 from Ada and Hopper on, NVFP4 from Blackwell on (NVIDIA, Transformer Engine documentation)."""
+"""Transformer Engine: FP8 from Ada and Hopper on, NVFP4 from Blackwell on (NVIDIA, its documentation)."""
 
 
 def unsupported(gpu: Gpu, workload: Workload) -> Message | None:
     """Why the workload's software or precision is not known to run on this GPU, or None when it is."""
-    serving = isinstance(workload, Serving)
     software = workload.server if isinstance(workload, Serving) else "training"
     name = msg(f"limits.software.{software}")
     if gpu.vendor != NVIDIA:
@@ -49,7 +49,7 @@ def unsupported(gpu: Gpu, workload: Workload) -> Message | None:
         return msg("limits.support.unknown_capability", gpu=gpu.name)
     if capability < LEAST_CAPABILITY[software]:
         return _too_old(gpu, name, LEAST_CAPABILITY[software])
-    if not serving:
+    if isinstance(workload, Training):
         least = {ComputePrecision.FP8: LEAST_FOR_FP8_TRAINING, ComputePrecision.NVFP4: LEAST_FOR_FP4_TRAINING}
         needed = least.get(workload.precision, 0.0)
         if capability < needed:

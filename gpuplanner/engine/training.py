@@ -19,7 +19,7 @@ from gpuplanner.engine.training_remarks import remarks, unmet
 from gpuplanner.engine.training_run import TrainingRun, training_run
 from gpuplanner.engine.training_split import split
 from gpuplanner.engine.training_ways import TrainingWay
-from gpuplanner.engine.verdict import verdict
+from gpuplanner.engine.verdict import usable_figure, verdict
 from gpuplanner.figures import Certainty, Figure, exact
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
@@ -27,8 +27,6 @@ from gpuplanner.workload.training import Training
 
 STEP = "train_step"
 LONGEST_SEQUENCE = 16_000_000
-USABLE_SPREAD = 0.005
-"""Usable memory differs by this share with driver and ECC."""
 
 _STATES = ("weights", "base", "cast", "early_gradients", "optimizer")
 PHASE_PARTS: Mapping[str, tuple[str, ...]] = {
@@ -108,9 +106,7 @@ def _memory(run: TrainingRun) -> Memory:
     phases = tuple(_phase(name, names, numbers, spread) for name, names in PHASE_PARTS.items())
     usable = float(run.hardware.usable_bytes)
     return Memory(
-        usable=Figure(
-            usable, Unit.BYTE, Certainty.MEASURED, usable * (1 - USABLE_SPREAD), usable * (1 + USABLE_SPREAD)
-        ),
+        usable=usable_figure(usable),
         needed=ranged(_float(numbers.needed), Unit.BYTE, spread),
         reserved=ranged(_float(numbers.shown), Unit.BYTE, spread),
         phases=phases,

@@ -1,14 +1,22 @@
 """The verdict on memory: fits, tight, does not fit, with its reason. The thresholds stand here and nowhere else."""
 
 from gpuplanner.engine.estimate import Fit
-from gpuplanner.figures import Figure
+from gpuplanner.figures import Certainty, Figure
 from gpuplanner.messages import Message, msg
-from gpuplanner.units import GIB, Display, show_bytes
+from gpuplanner.units import GIB, Display, Unit, show_bytes
 
 TIGHT_FREE_BYTES = 2 * GIB
 """Less than this stays free: tight. A driver update, a second process or a longer prompt takes as much."""
 TIGHT_FREE_SHARE = 0.05
 """Less than this share of the usable memory stays free: tight."""
+USABLE_SPREAD = 0.005
+"""Usable memory differs by this share with driver and ECC."""
+
+
+def usable_figure(usable_bytes: float) -> Figure:
+    """What a program can allocate on one GPU, with what drivers make of it."""
+    low, high = usable_bytes * (1 - USABLE_SPREAD), usable_bytes * (1 + USABLE_SPREAD)
+    return Figure(usable_bytes, Unit.BYTE, Certainty.MEASURED, low, high)
 
 
 def verdict(usable: Figure, needed: Figure) -> tuple[Fit, Message]:

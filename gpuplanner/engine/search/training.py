@@ -1,0 +1,185 @@
+"""The ways of training that the search tries, one machine's after another, and the best of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.engine.estimate import Way
+from gpuplanner.engine.formulas.cost import usd_per_job, usd_per_mtoken
+from gpuplanner.engine.formulas.training_time import job_seconds
+from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.machines import choice_of, with_nodes
+from gpuplanner.engine.search.checks import Array, Check
+from gpuplanner.engine.search.result import Broken, Candidate
+from gpuplanner.engine.search.space import Computed, Prepared
+from gpuplanner.engine.training_choice import shape_of
+from gpuplanner.engine.training_hardware import hardware_numbers
+from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
+from gpuplanner.engine.training_layouts import layouts_of
+from gpuplanner.engine.training_model import model_numbers
+from gpuplanner.engine.training_numbers import training_numbers
+from gpuplanner.engine.training_ranges import ranged, spread_of
+from gpuplanner.engine.training_software import software_numbers
+from gpuplanner.engine.training_ways import DEFAULT_MAX_GPUS, TrainingWay, training_ways
+from gpuplanner.engine.verdict import usable_figure, verdict
+from gpuplanner.figures import Rung
+from gpuplanner.units import Unit
+from gpuplanner.workload.plan import Objective, Plan
+from gpuplanner.workload.training import Training
+
+
+@dataclass(frozen=True, slots=True)
+class _Layouts:
+    """Layouts on nodes of one size: the ways, the same as arrays, and the nodes and GPUs of each."""
+
+    ways: tuple[TrainingWay, ...]
+    numbers: LayoutNumbers
+    nodes: Array
+    gpus: Array
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    layouts: _Layouts
+    software: SoftwareNumbers
+    hardware: HardwareNumbers
+
+
+@dataclass(frozen=True, slots=True)
+class _Results:
+    ways: tuple[TrainingWay, ...]
+    needed: Array
+    usable: float
+    step_s: Array
+    tokens_per_s: Array
+    mfu: Array
+
+
+class TrainingSpace:
+    """Layouts of one training plan. Machines of one node size share their layouts."""
+
+    def __init__(self, plan: Plan, workload: Training, model: ModelArchitecture, efficiencies: Efficiencies) -> None:
+        self._plan = plan
+        self._workload = workload
+        self._efficiencies = efficiencies
+        self._memory_spread = spread_of(efficiencies, "memory", Rung.SAME_ARCHITECTURE)
+        self._shape = shape_of(model)
+        self._model = model_numbers(model, workload)
+        self._laid_out: dict[tuple[int, int], _Layouts | None] = {}
+
+    def prepare(self, machine: Machine) -> Prepared | None:
+        networked = machine.host.network_bytes_per_s is not None
+        most = (self._plan.constraints.max_gpus or DEFAULT_MAX_GPUS) if networked else machine.gpus_per_node
+        layouts = self._layouts(machine.gpus_per_node, most)
+        if layouts is None:
+            return None
+        hardware = hardware_numbers(with_nodes(machine, 2) if networked else machine, self._efficiencies)
+        ways = _Ways(
+            layouts,
+            software_numbers(self._workload, machine, self._efficiencies),
+            replace(hardware, gpus=layouts.gpus),
+        )
+        return Prepared(machine, len(layouts.ways), ways)
+
+    def compute(self, block: Sequence[Prepared]) -> Sequence[Computed]:
+        return [self._computed(prepared.ways) for prepared in block]
+
+    def best(self, machine: Machine, computed: Computed, passing: Array) -> Candidate:
+        found: _Results = computed.results
+        time = found.step_s if computed.job_s is None else computed.job_s
+        key = {
+            Objective.COST: (time * computed.nodes, time),
+            Objective.TIME: (time, computed.nodes),
+            Objective.FEWEST_GPUS: (computed.nodes, time),
+        }[self._plan.constraints.objective]
+        left = np.flatnonzero(passing)
+        place = int(left[np.lexsort((key[1][left], key[0][left]))[0]])
+        return self._candidate(machine, computed, found, place)
+
+    def _layouts(self, gpus_per_node: int, most: int) -> _Layouts | None:
+        key = gpus_per_node, most
+        if key not in self._laid_out:
+            ways = training_ways(gpus_per_node, self._shape, self._workload, most)
+            nodes = np.array([way.nodes for way in ways], dtype=np.float64)
+            gpus = [way.nodes * gpus_per_node for way in ways]
+            self._laid_out[key] = (
+                _Layouts(ways, layouts_of(self._workload, ways, gpus), nodes, nodes * gpus_per_node) if ways else None
+            )
+        return self._laid_out[key]
+
+    def _computed(self, ways: _Ways) -> Computed:
+        layouts = ways.layouts
+        shape = layouts.nodes.shape
+        numbers = training_numbers(self._model, ways.software, ways.hardware, layouts.numbers)
+        needed = np.broadcast_to(np.asarray(numbers.memory.needed), shape)
+        usable = float(ways.hardware.usable_bytes)
+        rate = np.broadcast_to(np.asarray(numbers.tokens_per_s), shape)
+        step_s = np.broadcast_to(np.asarray(numbers.time.step), shape)
+        tokens, deadline = self._workload.tokens, self._workload.deadline_s
+        job_s = None if tokens is None else np.asarray(job_seconds(tokens, rate))
+        constraints = self._plan.constraints
+        checks = [
+            Check(Broken.MEMORY, needed, usable, Unit.BYTE),
+            Check(Broken.HEADROOM, needed, usable * (1.0 - constraints.memory_free_share), Unit.BYTE),
+        ]
+        if constraints.max_gpus is not None:
+            checks.append(Check(Broken.MAX_GPUS, layouts.gpus, float(constraints.max_gpus), Unit.COUNT))
+        if job_s is not None and deadline is not None:
+            checks.append(Check(Broken.DEADLINE, job_s, deadline, Unit.SECOND))
+        results = _Results(layouts.ways, needed, usable, step_s, rate, np.broadcast_to(np.asarray(numbers.mfu), shape))
+        return Computed(checks, layouts.nodes, job_s, results)
+
+    def _candidate(self, machine: Machine, computed: Computed, found: _Results, place: int) -> Candidate:
+        way = found.ways[place]
+        whole = with_nodes(machine, way.nodes)
+        job_s = None if computed.job_s is None else float(computed.job_s[place])
+        rate = float(found.tokens_per_s[place])
+        metrics = {
+            "step_s": float(found.step_s[place]),
+            "tokens_per_s": rate,
+            "tokens_per_s_per_gpu": rate / whole.gpus,
+            "mfu": float(found.mfu[place]),
+        }
+        if job_s is not None:
+            metrics["job_s"] = job_s
+        metrics |= _costs(whole, rate, job_s)
+        shown = Way(
+            tensor_parallel=way.tensor_parallel,
+            pipeline_parallel=way.pipeline_parallel,
+            context_parallel=way.context_parallel,
+            expert_parallel=way.expert_parallel,
+            data_parallel=whole.gpus // (way.tensor_parallel * way.pipeline_parallel * way.context_parallel),
+            micro_batch=way.micro_batch,
+            choices={"sharding": way.sharding.value, "recomputation": way.recomputation.value},
+        )
+        workload = self._workload.model_copy(
+            update={
+                "tensor_parallel": way.tensor_parallel,
+                "pipeline_parallel": way.pipeline_parallel,
+                "context_parallel": way.context_parallel,
+                "expert_parallel": way.expert_parallel,
+                "micro_batch": way.micro_batch,
+                "sharding": way.sharding,
+                "recomputation": way.recomputation,
+            }
+        )
+        plan = self._plan.model_copy(update={"workload": workload, "machine": choice_of(whole)})
+        fit, _ = verdict(
+            usable_figure(found.usable), ranged(float(found.needed[place]), Unit.BYTE, self._memory_spread)
+        )
+        return Candidate(whole, shown, plan, fit, found.usable - float(found.needed[place]), metrics)
+
+
+def _costs(machine: Machine, tokens_per_s: float, job_s: float | None) -> Mapping[str, float]:
+    if machine.usd_per_hour is None:
+        return {}
+    costs = {
+        "usd_per_hour": machine.usd_per_hour,
+        "usd_per_mtoken": float(usd_per_mtoken(machine.usd_per_hour, tokens_per_s)),
+    }
+    if job_s is not None:
+        costs["job_usd"] = float(usd_per_job(machine.usd_per_hour, job_s))
+    return costs
