@@ -31,7 +31,7 @@ class TextRole(Enum):
     TAG = (11, QFont.Weight.DemiBold, True)
     TITLE = (15, QFont.Weight.DemiBold, False)
     HEADLINE = (20, QFont.Weight.DemiBold, False)
-    FIGURE = (24, QFont.Weight.DemiBold, True)
+    FIGURE = (24, QFont.Weight.DemiBold, False)
     CODE = (12, QFont.Weight.Normal, True)
 
 
@@ -50,6 +50,9 @@ def font(role: TextRole = TextRole.BODY) -> QFont:
     face.setWeight(weight)
     # Strokes of Chinese are sharper when they lie on whole rows; columns are left alone, and so the spacing of Inter.
     face.setHintingPreference(QFont.HintingPreference.PreferVerticalHinting)
+    if role is TextRole.FIGURE:
+        # Inter's spacing is meant for small text.
+        face.setLetterSpacing(QFont.SpacingType.PercentageSpacing, 98)
     if tabular:
         face.setFeature(QFont.Tag("tnum"), 1)
     return face

@@ -128,7 +128,7 @@ class ChoiceField(Field):
         )
         super().__init__(appearance, label, self.choices, hint, help_text, parent)
         self.choices.choose(current)
-        self.choices.chosen.connect(self.changed)
+        self.choices.chosen.connect(self.changed.emit)
 
     def value(self) -> str:
         """The id of the chosen option."""

@@ -123,8 +123,8 @@ class Field(QWidget):
         self._below.set_role(TextRole.LABEL, Ink.FAIL if self._problem else Ink.MUTED)
         self._below.setVisible(below is not None)
         target = self.control.focusProxy() or self.control
-        name = self.label.text()
-        target.setAccessibleName(name)
+        if self.label.text():
+            target.setAccessibleName(self.label.text())
         target.setAccessibleDescription(self._appearance.text(below) if below else "")
         tip = self._appearance.text(self._help) if self._help else ""
         self.label.setToolTip(tip)

@@ -34,7 +34,7 @@ class TextField(Field):
         self._empty = empty
         super().__init__(appearance, label, self.box, hint, help_text, parent)
         self.box.edit.setMaxLength(longest)
-        self.box.edit.textEdited.connect(self.changed)
+        self.box.edit.textEdited.connect(self.changed.emit)
 
     def value(self) -> str:
         """What was typed."""
@@ -118,7 +118,7 @@ class CheckField(Field):
     ) -> None:
         self.check = Check(appearance, says, help_text)
         super().__init__(appearance, "", self.check, hint, None, parent)
-        self.check.clicked.connect(self.changed)
+        self.check.clicked.connect(self.changed.emit)
         self.check.setAccessibleName(appearance.said(says))
 
     def value(self) -> bool:

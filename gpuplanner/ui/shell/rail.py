@@ -128,11 +128,11 @@ class Rail(QWidget):
         painter = painter_for(self)
         painter.fillRect(self.rect(), tokens.card)
         painter.fillRect(self.width() - 1, 0, 1, self.height(), tokens.line)
-        painter.setFont(font(TextRole.STRONG))
+        painter.setFont(font(TextRole.TITLE))
         first, second = "gpu", "planner"
         width = QFontMetricsF(painter.font()).horizontalAdvance(first)
-        draw_text(painter, QRectF(20, 12, width + 1, 30), first, tokens.text)
-        draw_text(painter, QRectF(20 + width, 12, 120, 30), second, tokens.primary_ink)
+        draw_text(painter, QRectF(20, 11, width + 1, 30), first, tokens.text)
+        draw_text(painter, QRectF(20 + width, 11, 120, 30), second, tokens.primary_ink)
 
     def _render(self) -> None:
         self.setAccessibleName(self._appearance.text(msg("ui.rail.name")))

@@ -58,7 +58,7 @@ class KeyValueList(QWidget):
 
     def _add(self, at: int, row: Row) -> None:
         name = Label(self._appearance, row.name, TextRole.LABEL, Ink.MUTED, wrap=True)
-        value = Label(self._appearance, row.value, TextRole.NUMBER, wrap=True, selectable=True)
+        value = Label(self._appearance, row.value, TextRole.NUMBER, wrap=not row.note, selectable=True)
         value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         value.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         value.setFocusPolicy(Qt.FocusPolicy.NoFocus)

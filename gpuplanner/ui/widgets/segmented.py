@@ -76,6 +76,9 @@ class Segmented(QWidget):
         button = self._buttons.get(option_id)
         if button is not None:
             button.setChecked(True)
+        reachable = button or next(iter(self._buttons.values()), None)
+        if reachable is not None:
+            self.setFocusProxy(reachable)
 
     def current(self) -> str:
         """The id of the chosen option, empty when none is."""
@@ -86,6 +89,7 @@ class Segmented(QWidget):
         rounded_box(painter_for(self), QRectF(self.rect()), RADIUS_FIELD, tokens.field, tokens.line)
 
     def _clicked(self) -> None:
+        self.choose(self.current())
         self.chosen.emit(self.current())
 
     def _render(self) -> None:

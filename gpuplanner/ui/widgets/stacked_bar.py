@@ -25,7 +25,7 @@ from PySide6.QtWidgets import QAbstractButton, QMenu, QSizePolicy, QToolTip, QVB
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
-from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_box, rounded_clip
+from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_clip
 from gpuplanner.ui.tokens import RADIUS_FIELD, Tokens, Verdict
 from gpuplanner.ui.widgets.flow import FlowLayout
 
@@ -50,12 +50,13 @@ class BarPart:
     rest: bool = False
 
 
-def part_brush(position: int, tokens: Tokens) -> QBrush:
-    """The colour of the part at a position; after the last series colour they come again, striped."""
-    colour = QColor(tokens.series[position % len(tokens.series)])
-    if position < len(tokens.series):
-        return QBrush(colour)
-    return QBrush(colour, Qt.BrushStyle.BDiagPattern)
+def fill_part(painter: QPainter, area: QRectF, position: int, tokens: Tokens) -> None:
+    """Fill with the colour of the part at a position; after the last series colour they come again, striped."""
+    painter.fillRect(area, QColor(tokens.series[position % len(tokens.series)]))
+    if position >= len(tokens.series):
+        stripe = QColor(tokens.card)
+        stripe.setAlphaF(0.75)
+        painter.fillRect(area, QBrush(stripe, Qt.BrushStyle.BDiagPattern))
 
 
 class StackedBar(QWidget):
@@ -204,8 +205,7 @@ class _Strip(QWidget):
         if part.rest:
             painter.fillRect(box, tokens.rest)
         else:
-            painter.fillRect(box, tokens.track)
-            painter.fillRect(box, part_brush(colour, tokens))
+            fill_part(painter, box, colour, tokens)
         if self._pointed and self._pointed != part.id:
             veil = QColor(tokens.card)
             veil.setAlphaF(0.45)
@@ -302,11 +302,13 @@ class _Key(QAbstractButton):
         area = QRectF(self.rect())
         if self._part.id:
             box = QRectF(0, area.center().y() - _SWATCH / 2, _SWATCH, _SWATCH)
-            rounded_box(painter, box, 2, tokens.rest if self._colour is None else tokens.track)
-            if self._colour is not None:
-                painter.setBrush(part_brush(self._colour, tokens))
-                painter.setPen(Qt.PenStyle.NoPen)
-                painter.drawRoundedRect(box, 2, 2)
+            painter.save()
+            painter.setClipPath(rounded_clip(box, 2))
+            if self._colour is None:
+                painter.fillRect(box, tokens.rest)
+            else:
+                fill_part(painter, box, self._colour, tokens)
+            painter.restore()
         face = font(TextRole.LABEL)
         painter.setFont(face)
         words = area.adjusted(self._indent(), 0, 0, 0)
