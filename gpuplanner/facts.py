@@ -74,13 +74,17 @@ class Basis:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a fact was published. `date` is ISO (or a year, or a year and month); empty when the source states none."""
+    """Where a fact was published. `date` is ISO (or a year, or a year and month); empty when the source states none.
+
+    `accessed` is the day on which the figures of a source without a date were taken over.
+    """
 
     id: str
     citation: str
     date: str = ""
     from_memory: bool = False
     user: bool = False
+    accessed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,7 @@ class Fact:
     source: Source
     basis: Basis = Basis()
     note: str = ""
+    note_zh: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,82 @@
+"""YAML as records with lines. Refuses aliases and deep nesting, which small files can use to grow without bound."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gpuplanner.catalog.files.records import Record, Value
+from gpuplanner.catalog.problems import Problem, Refused
+from gpuplanner.messages import msg
+
+DEEPEST = 30
+"""Levels of nesting: a model's configuration needs four."""
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def parse_yaml(text: str, path: Path, *, trusted: bool = False) -> Record:
+    """The top mapping of a YAML file. Raises Refused with the line when it is not YAML, or not one mapping.
+
+    `trusted` leaves out the look at its structure beforehand, for the files that come with the app.
+    """
+    try:
+        if not trusted:
+            _look_through(text, path)
+        node = yaml.compose(text, _LOADER)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 0
+        raise Refused(Problem(path.name, line, "", msg("overlay.file.not_yaml", reason=_reason(error)))) from error
+    except yaml.YAMLError as error:
+        raise Refused(Problem(path.name, 0, "", msg("overlay.file.not_yaml", reason=_reason(error)))) from error
+    if not isinstance(node, yaml.MappingNode):
+        raise Refused(Problem(path.name, 1, "", msg("overlay.file.not_a_mapping")))
+    return _record(node, path)
+
+
+def plain(node: yaml.Node) -> Any:
+    """The content of a node as YAML types it: numbers, booleans and null as well as text."""
+    constructor = yaml.constructor.SafeConstructor()
+    return constructor.construct_object(node, deep=True)
+
+
+def _look_through(text: str, path: Path) -> None:
+    """Refuse what would be dangerous to compose; events come one by one, so nothing is built yet."""
+    depth = 0
+    for event in yaml.parse(text, _LOADER):
+        line = event.start_mark.line + 1 if event.start_mark else 0
+        if isinstance(event, yaml.AliasEvent):
+            raise Refused(Problem(path.name, line, "", msg("overlay.file.alias")))
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > DEEPEST:
+                raise Refused(Problem(path.name, line, "", msg("overlay.file.deep", limit=DEEPEST)))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def _record(node: yaml.MappingNode, path: Path) -> Record:
+    values: dict[str, Value] = {}
+    lines: dict[str, int] = {}
+    for key_node, value_node in node.value:
+        line = key_node.start_mark.line + 1
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise Refused(Problem(path.name, line, "", msg("overlay.file.key")))
+        key = str(key_node.value)
+        if key in values:
+            raise Refused(Problem(path.name, line, key, msg("overlay.file.twice", first=lines[key])))
+        values[key] = _value(value_node, path)
+        lines[key] = line
+    return Record(path.name, node.start_mark.line + 1, values, lines, node)
+
+
+def _value(node: yaml.Node, path: Path) -> Value:
+    if isinstance(node, yaml.MappingNode):
+        return _record(node, path)
+    if isinstance(node, yaml.SequenceNode):
+        return tuple(_value(item, path) for item in node.value)
+    return "" if node.tag == "tag:yaml.org,2002:null" else str(node.value).strip()
+
+
+def _reason(error: yaml.YAMLError) -> str:
+    said = getattr(error, "problem", None) or getattr(error, "reason", None)
+    return str(said or type(error).__name__)

@@ -1,0 +1,266 @@
+"""A person's own files over the catalog: GPUs, instances, prices, models, rates. Good entries count, bad ones are said.
+
+A YAML file has any of `sources`, `gpus`, `instances`, `models`, `rates`; a CSV file has GPUs when it has a column of
+their sizes, else instances or only prices for those of the catalog. The fields are those of the catalog's own files.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from gpuplanner.catalog import gpus as gpu_files
+from gpuplanner.catalog import instances as instance_files
+from gpuplanner.catalog.catalog import Catalog
+from gpuplanner.catalog.currencies import read_rates
+from gpuplanner.catalog.entries import Gpu, GpuProperty, Instance, InstanceProperty
+from gpuplanner.catalog.files.content_hash import content_hash
+from gpuplanner.catalog.files.csv_file import parse_csv
+from gpuplanner.catalog.files.records import Fields, Record, near
+from gpuplanner.catalog.files.text import decode, read_bytes
+from gpuplanner.catalog.files.yaml_file import parse_yaml
+from gpuplanner.catalog.gpu_fields import GPU_NUMBERS, GPU_TEXTS
+from gpuplanner.catalog.gpu_finder import GpuFinder
+from gpuplanner.catalog.guards import (
+    memory_of_another_kind,
+    parameters_that_contradict,
+    prices_that_do_not_scale,
+    rate_that_is_doubled,
+)
+from gpuplanner.catalog.own_models import own_model
+from gpuplanner.catalog.parameters import total_parameters
+from gpuplanner.catalog.problems import Problem, Refused, Severity
+from gpuplanner.catalog.sources import OwnSources, Sources, read_sources
+from gpuplanner.facts import Known
+from gpuplanner.messages import InputError, msg
+
+SUFFIXES = (".yaml", ".yml", ".csv")
+MOST_PROBLEMS = 200
+"""Problems of one file that are told one by one; a list of the wrong shape has one in each row."""
+_SECTIONS = ("sources", "gpus", "instances", "models", "rates")
+_NEEDED = {
+    "memory_gb": GpuProperty.MEMORY_BYTES,
+    "memory_bandwidth_gb_per_s": GpuProperty.HBM_BYTES_PER_S,
+}
+
+
+def overlay_files(folder: Path) -> tuple[Path, ...]:
+    """The overlay files of a folder in the order of their names; none when it does not exist or cannot be read."""
+    try:
+        found = [path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and not path.name.startswith(".")]
+    except OSError:
+        return ()
+    return tuple(sorted(found))
+
+
+def with_overlays(catalog: Catalog, paths: Sequence[Path]) -> Catalog:
+    """The catalog with these files over it. A later file goes over an earlier one."""
+    reading = _Reading(catalog)
+    files = [file for path in paths if (file := reading.open(path))]
+    for file in files:
+        reading.add_facts(file)
+    for file in files:
+        reading.add_instances(file)
+    return reading.result()
+
+
+@dataclass(slots=True)
+class _File:
+    """One overlay: its content by section, and how its entries name sources."""
+
+    name: str
+    content: bytes
+    problems: list[Problem]
+    source_of: OwnSources
+    sections: dict[str, Iterable[Record]] = field(default_factory=dict)
+    rates: Record | None = None
+
+
+class _Reading:
+    """Takes over one file after another."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._base = catalog
+        self._sources = Sources(catalog.sources)
+        self._gpus = dict(catalog.gpus)
+        self._instances = dict(catalog.instances)
+        self._models = dict(catalog.models)
+        self._rates = dict(catalog.currencies)
+        self._contents: dict[str, bytes] = {"": catalog.hash.encode()}
+        self._files: list[_File] = []
+        self._refused: list[Problem] = []
+
+    def open(self, path: Path) -> _File | None:
+        """Read and parse one file; None when nothing of it can be used."""
+        try:
+            content = read_bytes(path)
+            self._contents[f"{len(self._contents)} {path.name}"] = content
+            file = self._parse(path, content)
+        except Refused as refused:
+            self._refused.append(refused.problem)
+            return None
+        self._files.append(file)
+        return file
+
+    def _parse(self, path: Path, content: bytes) -> _File:
+        problems: list[Problem] = []
+        text = decode(content, path)
+        if path.suffix.lower() == ".csv":
+            file = _File(path.name, content, problems, OwnSources(self._sources, path.name, {}))
+            columns, rows = parse_csv(text, path, problems)
+            section = "gpus" if not _NEEDED.keys().isdisjoint(columns) else "instances"
+            known = _GPU_COLUMNS if section == "gpus" else instance_files.INSTANCE_FIELDS
+            _unknown_columns(path.name, columns, known, problems)
+            used = frozenset(columns) & frozenset(known)
+            file.sections[section] = rows if used == frozenset(columns) else _only(rows, used)
+            return file
+        top = parse_yaml(text, path)
+        fields = Fields(top, problems)
+        fields.only(_SECTIONS)
+        file = _File(path.name, content, problems, OwnSources(self._sources, path.name, read_sources(top, problems)))
+        file.sections = {name: tuple(fields.records(name)) for name in ("gpus", "instances", "models")}
+        file.rates = top
+        return file
+
+    def add_facts(self, file: _File) -> None:
+        """Take over everything but instances, which may name these."""
+        for record in file.sections.get("gpus", ()):
+            self._add_gpu(record, file)
+        for record in file.sections.get("models", ()):
+            self._add_model(record, file)
+        if file.rates:
+            self._rates |= read_rates(file.rates, file.source_of, file.problems)
+
+    def _add_gpu(self, record: Record, file: _File) -> None:
+        gpu = gpu_files.read_gpu(record, file.source_of, self._sources["pcie-rate"], file.problems)
+        if gpu is None:
+            return
+        fields = Fields(record, file.problems)
+        shipped = self._gpus.get(gpu.id) or _named(gpu.name, self._gpus)
+        if shipped is None:
+            for name, needed in _NEEDED.items():
+                if gpu.known(needed) is None:
+                    fields.problem(name, "overlay.gpu.needed")
+            if fields.failed:
+                return
+        elif gpu.vendor != shipped.vendor:
+            fields.problem("vendor", "overlay.gpu.vendor", name=shipped.name, vendor=shipped.vendor)
+            return
+        known = replace(gpu, id=shipped.id) if shipped else gpu
+        if fault := rate_that_is_doubled(known, self._base.gpus):
+            fields.keep("bf16_tflops", fault, Severity.WARNING)
+        self._gpus[known.id] = gpu_files.merged(gpu, shipped) if shipped else replace(gpu, user=True)
+
+    def _add_model(self, record: Record, file: _File) -> None:
+        fields = Fields(record, file.problems)
+        try:
+            model = own_model(record, file.source_of("", ""))
+        except InputError as error:
+            fields.keep("config" if "config" in record.values else "", error.message)
+            return
+        computed = total_parameters(model.architecture) if model.architecture else model.parameters.value
+        if fault := parameters_that_contradict(model.parameters.value, computed):
+            fields.keep("parameters", fault, Severity.WARNING)
+        self._models[model.id] = model
+
+    def add_instances(self, file: _File) -> None:
+        """Take over the instances and prices of one file, and hold them to the guards."""
+        finder = GpuFinder(replace(self._base, gpus=self._gpus))
+        places: dict[int, Record] = {}
+        rows = list(self._rows(file, finder, places))
+        own = instance_files.collect(rows)
+        for instance in own.values():
+            shipped = self._instances.get(instance.id)
+            self._instances[instance.id] = (
+                instance_files.merged(instance, shipped) if shipped else replace(instance, user=True)
+            )
+        touched = {instance.provider for instance in own.values()}
+        peers = (i for i in self._instances.values() if i.provider in touched)
+        for instance, price, fault in tuple(prices_that_do_not_scale(peers)):
+            record = places.get(id(price))
+            if record is None or Fields(record, []).flag("checked"):
+                continue
+            Fields(record, file.problems).keep(_price_column(record), fault, Severity.WARNING)
+            current = self._instances[instance.id]
+            prices = tuple(p for p in current.prices if p is not price)
+            self._instances[instance.id] = replace(current, prices=prices)
+
+    def _rows(self, file: _File, finder: GpuFinder, places: dict[int, Record]) -> Iterator[Instance]:
+        by_name = {(i.provider.casefold(), i.name.casefold()): i for i in self._instances.values()}
+        memory = self._sources["memory"]
+        for record in file.sections.get("instances", ()):
+            read = instance_files.read_instance(record, file.source_of, memory, file.problems)
+            if read is None:
+                continue
+            fields = Fields(record, file.problems)
+            known = self._instances.get(read.id) or by_name.get((read.provider.casefold(), read.name.casefold()))
+            instance = replace(read, id=known.id) if known else read
+            instance = finder.with_gpu(instance, known, fields)
+            if fields.failed:
+                continue
+            instance = self._without_wrong_memory(instance, fields)
+            for price in instance.prices:
+                places[id(price)] = record
+            yield instance
+
+    def _without_wrong_memory(self, instance: Instance, fields: Fields) -> Instance:
+        stated = instance.properties.get(InstanceProperty.GPU_MEMORY_BYTES_EACH)
+        gpu = self._gpus.get(instance.planning_gpu_id or "")
+        if stated is None or gpu is None:
+            return instance
+        fault = memory_of_another_kind(stated.value, gpu, instance.gpu_count, instance.gpu_fraction)
+        if fault is None:
+            return instance
+        fields.keep("gpu_memory_gb", fault, Severity.WARNING)
+        sizes: dict[InstanceProperty, Known] = {
+            n: k for n, k in instance.properties.items() if n is not InstanceProperty.GPU_MEMORY_BYTES_EACH
+        }
+        return replace(instance, properties=sizes)
+
+    def result(self) -> Catalog:
+        """The catalog with what was taken over."""
+        told = [problem for file in self._files for problem in _told(file.problems)]
+        return replace(
+            self._base,
+            gpus=self._gpus,
+            instances=self._instances,
+            models=self._models,
+            currencies=self._rates,
+            hash=content_hash(self._contents),
+            problems=(*self._base.problems, *self._refused, *told),
+        )
+
+
+_GPU_COLUMNS = ("id", "name", "vendor", "aliases", *GPU_TEXTS, "link_is_bridge", "sparsity", "source",
+                "note", "note_zh", *GPU_NUMBERS)  # fmt: skip
+
+
+def _named(name: str, gpus: dict[str, Gpu]) -> Gpu | None:
+    """The GPU of the catalog that has exactly this name."""
+    return next((gpu for gpu in gpus.values() if gpu.name.casefold() == name.casefold()), None)
+
+
+def _only(rows: Iterable[Record], used: frozenset[str]) -> Iterator[Record]:
+    for row in rows:
+        values = {name: value for name, value in row.values.items() if name in used}
+        if values:
+            yield replace(row, values=values)
+
+
+def _unknown_columns(file: str, columns: Iterable[str], known: Iterable[str], problems: list[Problem]) -> None:
+    names = tuple(known)
+    for column in columns:
+        if column not in names:
+            what = msg("overlay.file.unknown_column", near=near(column, names))
+            problems.append(Problem(file, 1, column, what, Severity.WARNING))
+
+
+def _price_column(record: Record) -> str:
+    return next((name for name in record.values if name.endswith(("_per_hour", "_per_month"))), "")
+
+
+def _told(problems: Sequence[Problem]) -> Iterator[Problem]:
+    """The problems of one file, the last of very many being how many more there are."""
+    yield from problems[:MOST_PROBLEMS]
+    if len(problems) > MOST_PROBLEMS:
+        last = problems[MOST_PROBLEMS]
+        yield replace(last, line=0, field="", what=msg("overlay.file.many", more=len(problems) - MOST_PROBLEMS))
