@@ -31,9 +31,13 @@ OTHER_ARCHITECTURES: Mapping[str, frozenset[str]] = {
     "training": frozenset({"CDNA2", "CDNA3", "CDNA4"}),
 }
 """Architectures of other vendors that the same pages name."""
-LEAST_FOR_FP8_TRAINING = 8.9
-LEAST_FOR_FP4_TRAINING = 10.0
-"""Transformer Engine: FP8 from Ada and Hopper on, NVFP4 from Blackwell on (NVIDIA, its documentation)."""
+LEAST_FOR_PRECISION: Mapping[ComputePrecision, float] = {
+    ComputePrecision.BF16: 8.0,
+    ComputePrecision.TF32: 8.0,
+    ComputePrecision.FP8: 8.9,
+    ComputePrecision.NVFP4: 10.0,
+}
+"""CUDA programming guide: BF16 and TF32 from Ampere on. Transformer Engine: FP8 from Ada on, NVFP4 on Blackwell."""
 
 
 def unsupported(gpu: Gpu, workload: Workload) -> Message | None:
@@ -50,8 +54,7 @@ def unsupported(gpu: Gpu, workload: Workload) -> Message | None:
     if capability < LEAST_CAPABILITY[software]:
         return _too_old(gpu, name, LEAST_CAPABILITY[software])
     if isinstance(workload, Training):
-        least = {ComputePrecision.FP8: LEAST_FOR_FP8_TRAINING, ComputePrecision.NVFP4: LEAST_FOR_FP4_TRAINING}
-        needed = least.get(workload.precision, 0.0)
+        needed = LEAST_FOR_PRECISION.get(workload.precision, 0.0)
         if capability < needed:
             return _too_old(gpu, msg(f"limits.precision.{workload.precision}"), needed)
     return None

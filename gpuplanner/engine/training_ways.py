@@ -10,10 +10,10 @@ from itertools import product
 
 from gpuplanner.workload.training import Framework, Method, Recomputation, Sharding, Training
 
-NODES = (1, 2, 4, 8, 16, 32, 64, 128)
+NODES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 """How many nodes are tried for training."""
-MICRO_BATCHES = (1, 2, 4, 8, 16, 32)
-STAGES = (1, 2, 4, 8, 16)
+MICRO_BATCHES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+STAGES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 CONTEXT_RANKS = (1, 2, 4, 8)
 CONTEXT_FROM_TOKENS = 16_384
 """Sequences shorter than this are not split over GPUs: nothing is gained."""

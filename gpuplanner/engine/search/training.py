@@ -1,7 +1,7 @@
 """The ways of training that the search tries, one machine's after another, and the best of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -12,17 +12,19 @@ from gpuplanner.engine.formulas.cost import usd_per_job, usd_per_mtoken
 from gpuplanner.engine.formulas.training_time import job_seconds
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import choice_of, with_nodes
-from gpuplanner.engine.search.checks import Array, Check
+from gpuplanner.engine.search.checks import Array, Check, Failure, passing
 from gpuplanner.engine.search.result import Broken, Candidate
 from gpuplanner.engine.search.space import Computed, Prepared
 from gpuplanner.engine.training_choice import shape_of
 from gpuplanner.engine.training_hardware import hardware_numbers
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
 from gpuplanner.engine.training_layouts import layouts_of
+from gpuplanner.engine.training_memory import memory_numbers
 from gpuplanner.engine.training_model import model_numbers
 from gpuplanner.engine.training_numbers import training_numbers
 from gpuplanner.engine.training_ranges import ranged, spread_of
 from gpuplanner.engine.training_software import software_numbers
+from gpuplanner.engine.training_split import split
 from gpuplanner.engine.training_ways import DEFAULT_MAX_GPUS, TrainingWay, training_ways
 from gpuplanner.engine.verdict import usable_figure, verdict
 from gpuplanner.figures import Rung
@@ -111,26 +113,40 @@ class TrainingSpace:
         return self._laid_out[key]
 
     def _computed(self, ways: _Ways) -> Computed:
-        layouts = ways.layouts
-        shape = layouts.nodes.shape
-        numbers = training_numbers(self._model, ways.software, ways.hardware, layouts.numbers)
-        needed = np.broadcast_to(np.asarray(numbers.memory.needed), shape)
-        usable = float(ways.hardware.usable_bytes)
-        rate = np.broadcast_to(np.asarray(numbers.tokens_per_s), shape)
-        step_s = np.broadcast_to(np.asarray(numbers.time.step), shape)
-        tokens, deadline = self._workload.tokens, self._workload.deadline_s
-        job_s = None if tokens is None else np.asarray(job_seconds(tokens, rate))
+        """Memory of all layouts, and time of those that fit: most do not, and memory costs a tenth of time."""
+        layouts, hardware = ways.layouts, ways.hardware
         constraints = self._plan.constraints
+        usable = float(hardware.usable_bytes)
+        part = split(self._model, hardware, layouts.numbers)
+        needed = memory_numbers(self._model, ways.software, layouts.numbers, part).needed
+        needed = np.broadcast_to(np.asarray(needed), layouts.nodes.shape)
         checks = [
             Check(Broken.MEMORY, needed, usable, Unit.BYTE),
             Check(Broken.HEADROOM, needed, usable * (1.0 - constraints.memory_free_share), Unit.BYTE),
         ]
         if constraints.max_gpus is not None:
             checks.append(Check(Broken.MAX_GPUS, layouts.gpus, float(constraints.max_gpus), Unit.COUNT))
-        if job_s is not None and deadline is not None:
-            checks.append(Check(Broken.DEADLINE, job_s, deadline, Unit.SECOND))
-        results = _Results(layouts.ways, needed, usable, step_s, rate, np.broadcast_to(np.asarray(numbers.mfu), shape))
-        return Computed(checks, layouts.nodes, job_s, results)
+        left = passing(np.ones(layouts.nodes.shape, dtype=bool), checks)
+        if isinstance(left, Failure):
+            return Computed(checks, layouts.nodes, None, None)
+        rows = np.flatnonzero(left)
+        gpus = layouts.gpus[rows]
+        numbers = training_numbers(
+            self._model, ways.software, replace(hardware, gpus=gpus), _rows(layouts.numbers, rows)
+        )
+        rate = np.broadcast_to(np.asarray(numbers.tokens_per_s), rows.shape)
+        results = _Results(
+            tuple(layouts.ways[i] for i in rows),
+            needed[rows],
+            usable,
+            np.broadcast_to(np.asarray(numbers.time.step), rows.shape),
+            rate,
+            np.broadcast_to(np.asarray(numbers.mfu), rows.shape),
+        )
+        tokens, deadline = self._workload.tokens, self._workload.deadline_s
+        job_s = None if tokens is None else np.asarray(job_seconds(tokens, rate))
+        in_time = [Check(Broken.DEADLINE, job_s, deadline, Unit.SECOND)] if deadline and job_s is not None else []
+        return Computed(in_time, layouts.nodes[rows], job_s, results)
 
     def _candidate(self, machine: Machine, computed: Computed, found: _Results, place: int) -> Candidate:
         way = found.ways[place]
@@ -171,6 +187,12 @@ class TrainingSpace:
             usable_figure(found.usable), ranged(float(found.needed[place]), Unit.BYTE, self._memory_spread)
         )
         return Candidate(whole, shown, plan, fit, found.usable - float(found.needed[place]), metrics)
+
+
+def _rows(layouts: LayoutNumbers, rows: Array) -> LayoutNumbers:
+    """The same layouts, some rows of them."""
+    arrays = ((f.name, getattr(layouts, f.name)) for f in fields(layouts))
+    return replace(layouts, **{name: value[rows] for name, value in arrays if isinstance(value, np.ndarray)})
 
 
 def _costs(machine: Machine, tokens_per_s: float, job_s: float | None) -> Mapping[str, float]:
