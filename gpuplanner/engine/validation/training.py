@@ -1,0 +1,266 @@
+"""Families of training measurements: single rows of runs, longest sequences that fit, and audited MLPerf runs."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from gpuplanner.engine.formulas.training_time import model_flops_per_token
+from gpuplanner.engine.training_limits import largest_that_fits
+from gpuplanner.engine.training_memory import memory_numbers
+from gpuplanner.engine.training_ranges import Spread
+from gpuplanner.engine.training_run import TrainingRun, training_run
+from gpuplanner.engine.training_split import split
+from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext
+from gpuplanner.engine.validation.training_rows import PlacedRow, placed
+from gpuplanner.messages import InputError, msg
+from gpuplanner.units import GB, GIB, TERA
+
+TOKENS, STEP, FLOPS, MFU, HFU, MEMORY, OUTCOME = (
+    "measured_tokens_per_s_per_gpu",
+    "measured_step_s",
+    "measured_tflops_per_gpu",
+    "measured_mfu_pct",
+    "measured_hfu_pct",
+    "measured_peak_mem_gb",
+    "outcome",
+)
+LONGEST = "max_seq_len_that_fits"
+DOES_NOT_FIT = "oom"
+MEASURED_TENSORS = ("allocated", "active")
+MEASURED_RESERVED = ("reserved",)
+LONGEST_SEQUENCE = 16_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRows:
+    """Rows of training runs."""
+
+    name: str = "training_llm"
+    columns: frozenset[str] = frozenset({TOKENS, STEP, MEMORY, OUTCOME, "kind", "micro_batch", "seq_len"})
+    metrics: tuple[str, ...] = (TOKENS, STEP, FLOPS, MFU, HFU, MEMORY, OUTCOME)
+
+    def predict(self, row: Row, context: ValidationContext) -> Iterator[Outcome]:
+        """An outcome for each measured cell; see `rows.Family`."""
+        place = placed(row, context)
+        run = _run(place, place.workload.sequence_length, context)
+        if row.text(OUTCOME):
+            yield _verdict(row, self.name, run)
+        if row.text(MEMORY):
+            yield _memory(row, self.name, run)
+        timed = [name for name in (TOKENS, STEP, FLOPS, MFU, HFU) if row.text(name)]
+        if timed and not run.unknown:
+            short = run if place.mean_length == place.workload.sequence_length else None
+            short = short or _run(place, place.mean_length, context)
+            for name in timed:
+                yield _rate(row, self.name, name, short, place)
+
+
+@dataclass(frozen=True, slots=True)
+class FitLimits:
+    """Longest sequences that fit on a GPU."""
+
+    name: str = "training_fit_limits"
+    columns: frozenset[str] = frozenset({LONGEST, "gpu_vram_gb", "lora_rank"})
+    metrics: tuple[str, ...] = (LONGEST, OUTCOME)
+
+    def predict(self, row: Row, context: ValidationContext) -> Iterator[Outcome]:
+        """The longest sequence of a row, or whether even a short one fits where it says none does."""
+        place = placed(_as_run(row), context)
+        run = _run(place, place.workload.sequence_length, context)
+        usable = float(run.hardware.usable_bytes)
+
+        def needed(tokens: float) -> float:
+            layout = replace(run.layout, sequence_length=tokens)
+            part = split(run.model, run.hardware, layout)
+            return float(memory_numbers(run.model, run.software, layout, part).needed)
+
+        longest = largest_that_fits(needed, usable, LONGEST_SEQUENCE)
+        spread = run.memory_spread
+        if row.text(LONGEST):
+            low = largest_that_fits(needed, usable / spread.high, LONGEST_SEQUENCE)
+            high = largest_that_fits(needed, usable / spread.low, LONGEST_SEQUENCE)
+            yield Outcome(
+                row.file, row.id, self.name, row.source, LONGEST, row.required(LONGEST),
+                float(longest), float(low), float(high), spread.rung,
+            )  # fmt: skip
+        if row.text(OUTCOME):
+            measured = row.text(OUTCOME)
+            says = "fits" if measured != DOES_NOT_FIT else DOES_NOT_FIT
+            fits = longest >= (row.number(LONGEST) or SHORTEST_USEFUL) * ROOM
+            told = "fits" if fits else DOES_NOT_FIT
+            yield Outcome(row.file, row.id, self.name, row.source, OUTCOME, says, told, rung=spread.rung)
+
+
+SHORTEST_USEFUL = 256
+"""Tokens: a row that says that nothing fits means that not even a short sequence does."""
+ROOM = 0.8
+"""A row's longest sequence is found by trial, so one that is nearly as long counts as fitting."""
+
+
+@dataclass(frozen=True, slots=True)
+class MlperfRows:
+    """Audited runs: throughput and step time of the language models among them."""
+
+    name: str = "mlperf_training"
+    columns: frozenset[str] = frozenset({"benchmark", "tracked_throughput_samples_per_s", "submitter"})
+    metrics: tuple[str, ...] = ("time_to_train_min", "tracked_throughput_samples_per_s", "tracked_step_s")
+
+    def predict(self, row: Row, context: ValidationContext) -> Iterator[Outcome]:
+        """Samples a second and step time of GPT-3 and Llama-2-70B LoRA; other benchmarks are refused by name."""
+        sizes = BENCHMARKS.get(row.text("benchmark"))
+        if sizes is None:
+            raise InputError(msg("validation.benchmark_not_modelled", benchmark=row.text("benchmark")[:40]))
+        place = placed(_as_run(row, sizes), context)
+        run = _run(place, place.workload.sequence_length, context)
+        spread = run.time_spread
+        tokens_per_s = float(run.numbers.tokens_per_s)
+        samples = tokens_per_s / place.workload.sequence_length
+        if row.text("tracked_throughput_samples_per_s"):
+            yield _outcome(row, self.name, "tracked_throughput_samples_per_s", samples, spread, inverse=True)
+        if row.text("tracked_step_s"):
+            yield _outcome(row, self.name, "tracked_step_s", place.workload.global_batch / samples, spread)
+
+
+_COMMON = {"precision": "fp8", "packed": "1", "outcome": "ok", "framework": "NVIDIA NeMo"}
+BENCHMARKS = {
+    "gpt3": {
+        **_COMMON, "kind": "pretrain", "model": "gpt3-175b", "n_layers": "96", "hidden": "12288", "n_heads": "96",
+        "n_kv_heads": "96", "head_dim": "128", "ffn": "49152", "gated_mlp": "0", "vocab": "51200",
+        "tied_embeddings": "1", "seq_len": "2048",
+    },
+    "llama2_70b_lora": {
+        **_COMMON, "kind": "lora", "model": "llama2-70b", "n_layers": "80", "hidden": "8192", "n_heads": "64",
+        "n_kv_heads": "8", "head_dim": "128", "ffn": "28672", "gated_mlp": "1", "vocab": "32000",
+        "tied_embeddings": "0", "seq_len": "8192", "lora_rank": "16", "notes": "targets: attention o_proj",
+    },
+}  # fmt: skip
+"""The language models of MLPerf Training, with the sizes that its reference fixes."""
+
+
+def _as_run(row: Row, more: dict[str, str] | None = None) -> Row:
+    """A row of another file with the columns of a training run."""
+    cells = dict(row.cells)
+    if more:
+        memory = re.match(r"(\d+)", cells.get("gpu_mem", ""))
+        cells |= more
+        cells["gpu_mem_gb"] = memory.group(1) if memory and int(memory.group(1)) < 1000 else ""
+        cells["global_batch_seqs"] = cells.get("global_batch", "")
+        cells["gpu"] = re.sub(r"^NVIDIA ", "", cells.get("gpu", ""))
+    else:
+        cells["gpu"] = GPU_BY_MEMORY.get(cells.get("gpu_vram_gb", ""), "")
+        cells |= {"gpu_mem_gb": cells.get("gpu_vram_gb", ""), "seq_len": "1024", "n_gpus": "1", "sharding": "none"}
+        cells |= {"tp": "1", "pp": "1", "precision": "bf16"}
+        cells["notes"] = f"{cells.get('notes', '')} {cells.get('lora_targets', '')} gate"
+    return Row(row.file, row.line, cells)
+
+
+GPU_BY_MEMORY = {
+    "8": "RTX 3070", "12": "RTX 3060", "16": "T4", "24": "RTX 4090", "40": "A100 SXM", "48": "L40S", "80": "H100 SXM",
+}  # fmt: skip
+"""A card of each size that the fit limits name by its memory alone; only the memory matters there."""
+
+
+def _run(place: PlacedRow, tokens: int, context: ValidationContext) -> TrainingRun:
+    workload = place.workload.model_copy(update={"sequence_length": tokens})
+    return training_run(workload, place.model, place.machine, context.efficiencies, place.way)
+
+
+def _kin(row: Row) -> str:
+    return " ".join((row.text("gpu"), row.text("kind"), row.text("precision")))
+
+
+def _verdict(row: Row, family: str, run: TrainingRun) -> Outcome:
+    measured = row.text(OUTCOME)
+    says = "ok" if measured == "ok" else DOES_NOT_FIT
+    fits = float(run.numbers.memory.needed) <= float(run.hardware.usable_bytes)
+    told = "ok" if fits else DOES_NOT_FIT
+    return Outcome(row.file, row.id, family, row.source, OUTCOME, says, told, rung=run.memory_spread.rung)
+
+
+def _memory(row: Row, family: str, run: TrainingRun) -> Outcome:
+    memory = run.numbers.memory
+    kind = row.text("mem_kind").lower()
+    if kind.startswith(("analytic", *MEASURED_TENSORS)):
+        value = memory.allocated
+    elif kind.startswith(MEASURED_RESERVED):
+        value = memory.reserved
+    else:
+        value = memory.shown
+    unit = GB if "1e9" in row.text("mem_unit") else GIB
+    return _outcome(row, family, MEMORY, float(value) / unit, run.memory_spread)
+
+
+def _rate(row: Row, family: str, metric: str, run: TrainingRun, place: PlacedRow) -> Outcome:
+    workload, gpus = place.workload, place.machine.gpus
+    tokens = float(run.numbers.tokens_per_s_per_gpu)
+    peak = float(run.software.flop_per_s)
+    flops = float(run.numbers.flops_per_token)
+    best = peak / flops
+    step_tokens = workload.global_batch * workload.sequence_length / gpus
+    counted = _flops_counted(row, run, flops, metric)
+    match metric:
+        case "measured_tokens_per_s_per_gpu":
+            value, ideal, inverse = tokens, best, True
+        case "measured_step_s":
+            value, ideal, inverse = step_tokens / tokens, step_tokens / best, False
+        case "measured_tflops_per_gpu":
+            value, ideal, inverse = tokens * counted / TERA, best * counted / TERA, True
+        case _:
+            share = counted / _peak_of(row, run) * 100
+            value, ideal, inverse = tokens * share, best * share, True
+    return _outcome(row, family, metric, value, run.time_spread, inverse=inverse, ideal=ideal, kin=_kin(row))
+
+
+def _flops_counted(row: Row, run: TrainingRun, flops: float, metric: str) -> float:
+    """FLOP of one token as the row's source counts them.
+
+    Where the row gives both tokens and FLOP a second, the convention is the one of four that comes nearest to them:
+    attention whole or halved by its mask, with recomputation or without. Else what its notes say, or whole without.
+    """
+    again = float(run.numbers.hfu) / float(run.numbers.mfu)
+    full = max(again, 4.0 / 3.0)
+    halved = _without_mask(run)
+    ways = (flops, halved, flops * full, halved * full)
+    tokens, rate = row.number(TOKENS), row.number(FLOPS)
+    if metric == FLOPS and tokens and rate:
+        stated = rate * TERA / tokens
+        return min(ways, key=lambda way: abs(way / stated - 1))
+    recomputed = re.search(
+        r"include full recompute|incl\. recompute|hardware tflops|recompute counted", row.text("notes"), re.IGNORECASE
+    )
+    if metric == HFU:
+        return flops * again
+    return flops * full if metric == FLOPS and recomputed else flops
+
+
+def _without_mask(run: TrainingRun) -> float:
+    pairs = run.model.pair_flops + run.model.windowed_pair_flops
+    length = float(run.layout.sequence_length) / 2
+    return float(model_flops_per_token(1.0 - run.model.frozen, run.model.active_parameters, pairs, length))
+
+
+def _peak_of(row: Row, run: TrainingRun) -> float:
+    """The peak that a row's utilisation is of: FP8's where it says so, else that of 16 bits."""
+    low = re.search(r"vs (fp8|1979)|fp8 peak", row.text("notes"))
+    return float(run.software.flop_per_s if low else run.software.wide_flop_per_s)
+
+
+def _outcome(
+    row: Row,
+    family: str,
+    metric: str,
+    value: float,
+    spread: Spread,
+    *,
+    inverse: bool = False,
+    ideal: float | None = None,
+    kin: str = "",
+) -> Outcome:
+    low, high = (value / spread.high, value / spread.low) if inverse else (value * spread.low, value * spread.high)
+    return Outcome(
+        row.file, row.id, family, row.source, metric, row.required(metric), value, low, high, spread.rung,
+        ideal=ideal, kin=kin,
+    )  # fmt: skip
+
+
+TRAINING = (TrainingRows(), FitLimits(), MlperfRows())
