@@ -1,6 +1,6 @@
 """Shapes that our own widgets share: crisp rounded boxes, the ring that shows focus, text that ends in an ellipsis."""
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QWidget
 
@@ -39,6 +39,19 @@ def rounded_clip(area: QRectF, radius: float) -> QPainterPath:
     path = QPainterPath()
     path.addRoundedRect(area, radius, radius)
     return path
+
+
+def hatch(painter: QPainter, area: QRectF, colour: Colour, spacing: float = 6.0) -> None:
+    """Oblique lines over an area, the same at every density (Qt's patterns count device pixels)."""
+    painter.save()
+    painter.setClipRect(area, Qt.ClipOperation.IntersectClip)
+    painter.setPen(QPen(QColor(colour), 1.5))
+    height = area.height()
+    steps = int((area.width() + height) / spacing) + 1
+    for step in range(steps):
+        left = area.left() - height + step * spacing
+        painter.drawLine(QPointF(left, area.bottom()), QPointF(left + height, area.top()))
+    painter.restore()
 
 
 def draw_text(

@@ -102,6 +102,8 @@ def _qlementine_theme(tokens: Tokens) -> "Theme":
     theme.fontBold = font(TextRole.STRONG)
     theme.fontCaption = font(TextRole.LABEL)
     theme.fontMonospace = font(TextRole.CODE)
+    # The style gives its own palette to whatever it polishes.
+    theme.palette = palette(tokens)
     return theme
 
 

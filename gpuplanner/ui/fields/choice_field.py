@@ -13,12 +13,13 @@ from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
 from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_box
 from gpuplanner.ui.tokens import CONTROL_HEIGHT, RADIUS_FIELD
+from gpuplanner.ui.widgets.focus import KeyboardFocus
 from gpuplanner.ui.widgets.segmented import Option, Segmented
 
 SEGMENTS_AT_MOST = 4
 
 
-class ChoiceBox(QComboBox):
+class ChoiceBox(KeyboardFocus, QComboBox):
     """A combo box painted as the design has it. It does not change when a person scrolls past it."""
 
     chosen = Signal(str)
@@ -89,7 +90,7 @@ class ChoiceBox(QComboBox):
             draw_text(painter, QRectF(right - width, 0, width + 1, area.height()), option.note, tokens.muted)
             right -= width + 8
         draw_text(painter, QRectF(11, 0, right - 11, area.height()), self.currentText(), tokens.text)
-        if self.hasFocus():
+        if self.shows_focus:
             focus_ring(painter, area, RADIUS_FIELD, tokens.primary)
 
     def _activated(self, _index: int) -> None:

@@ -11,6 +11,7 @@ from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
 from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_box
 from gpuplanner.ui.tokens import RADIUS_FIELD
+from gpuplanner.ui.widgets.focus import KeyboardFocus
 
 
 class TextField(Field):
@@ -50,7 +51,7 @@ class TextField(Field):
         self.box.edit.setPlaceholderText(self._appearance.text(self._empty) if self._empty else "")
 
 
-class Check(QAbstractButton):
+class Check(KeyboardFocus, QAbstractButton):
     """A box that is ticked or not, with its words. `toggled` tells of every change, `clicked` of a person's."""
 
     def __init__(
@@ -91,7 +92,7 @@ class Check(QAbstractButton):
             rounded_box(painter, box, 4, tokens.field, tokens.muted if self.underMouse() else tokens.line_strong)
         painter.setFont(font(TextRole.BODY))
         draw_text(painter, area.adjusted(27, 0, -3, 0), self.text(), tokens.text if self.isEnabled() else tokens.muted)
-        if self.hasFocus():
+        if self.shows_focus:
             focus_ring(painter, area, RADIUS_FIELD, tokens.primary)
 
     def _render(self) -> None:

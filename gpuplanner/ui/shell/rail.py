@@ -12,12 +12,13 @@ from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
 from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_box
 from gpuplanner.ui.tokens import RADIUS_FIELD
+from gpuplanner.ui.widgets.focus import KeyboardFocus
 
 WIDTH = 184
 _ITEM = 34
 
 
-class RailItem(QAbstractButton):
+class RailItem(KeyboardFocus, QAbstractButton):
     """One place in the rail."""
 
     def __init__(self, appearance: Appearance, title: Message, icon: str, shortcut: str, parent: QWidget) -> None:
@@ -56,7 +57,7 @@ class RailItem(QAbstractButton):
         draw_icon(painter, self._icon, QRectF(10, (_ITEM - 17) / 2, 17, 17), ink)
         painter.setFont(font(TextRole.STRONG if self.isChecked() else TextRole.BODY))
         draw_text(painter, area.adjusted(37, 0, -8, 0), self.text(), ink)
-        if self.hasFocus():
+        if self.shows_focus:
             focus_ring(painter, area, RADIUS_FIELD, tokens.primary)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

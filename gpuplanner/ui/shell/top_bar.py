@@ -12,6 +12,7 @@ from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_b
 from gpuplanner.ui.places import Heading, PageAction
 from gpuplanner.ui.tokens import CONTROL_HEIGHT, RADIUS_FIELD
 from gpuplanner.ui.widgets.button import Button, ButtonKind
+from gpuplanner.ui.widgets.focus import KeyboardFocus
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.segmented import Option, Segmented
 
@@ -19,7 +20,7 @@ HEIGHT = 52
 PALETTE_KEYS = "Ctrl+K"
 
 
-class PaletteField(QAbstractButton):
+class PaletteField(KeyboardFocus, QAbstractButton):
     """Looks like a search field; opens the palette."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
@@ -67,7 +68,7 @@ class PaletteField(QAbstractButton):
         draw_text(painter, cap, keys, tokens.muted, Qt.AlignmentFlag.AlignCenter)
         painter.setFont(font(TextRole.BODY))
         draw_text(painter, QRectF(33, 0, cap.left() - 41, area.height()), self.text(), tokens.muted)
-        if self.hasFocus():
+        if self.shows_focus:
             focus_ring(painter, area, RADIUS_FIELD, tokens.primary)
 
     def _render(self) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtGui import (
     QKeySequence,
     QPaintEvent,
     QShortcut,
+    QShowEvent,
 )
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
@@ -293,6 +294,12 @@ class Window(QWidget):
         for page in self._pages.values():
             page.close_page()
         super().closeEvent(event)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        page = self.current_page()
+        if page is not None and QApplication.focusWidget() is None:
+            page.focus_first()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter_for(self).fillRect(self.rect(), self.context.appearance.tokens.workspace)

@@ -12,6 +12,7 @@ from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
 from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_box
 from gpuplanner.ui.tokens import CONTROL_HEIGHT, RADIUS_FIELD, Tokens
+from gpuplanner.ui.widgets.focus import KeyboardFocus
 
 _ICON = 16.0
 _SPACE = 7.0
@@ -26,7 +27,7 @@ class ButtonKind(Enum):
     """Without a border, for what stands in a row with other things."""
 
 
-class Button(QPushButton):
+class Button(KeyboardFocus, QPushButton):
     """A button with a message, an icon or both. A button with an icon alone says its message as tooltip and name."""
 
     def __init__(
@@ -133,7 +134,7 @@ class Button(QPushButton):
             draw_text(
                 painter, QRectF(left + icon_width, 0, area.width() - left - icon_width, area.height()), self.text(), ink
             )
-        if self.hasFocus():
+        if self.shows_focus:
             self._paint_focus(painter, area, tokens)
 
     def _paint_focus(self, painter: QPainter, area: QRectF, tokens: Tokens) -> None:

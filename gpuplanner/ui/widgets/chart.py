@@ -10,13 +10,16 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QContextMenuEvent, QGuiApplication
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetricsF, QGuiApplication, QPaintEvent, QPen
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
+from gpuplanner.ui.painting import draw_text, painter_for
+from gpuplanner.ui.tokens import Tokens
+from gpuplanner.ui.widgets.flow import FlowLayout
 
 SYMBOLS = ("o", "s", "t", "d", "star")
 DASHES = (
@@ -65,8 +68,10 @@ def bytes_tick(value: float) -> str:
     if value <= 0:
         return "0"
     step = min(4, max(0, int(math.log2(value) // 10)))
-    number = value / 1024.0**step
-    return f"{number:.0f}{'BKMGT'[step] if step else ' B'}" if number >= 1 else f"{value:.3g}"
+    number = round(value / 1024.0**step)
+    if number == 1024 and step < 4:
+        number, step = 1, step + 1
+    return f"{number}{'BKMGT'[step] if step else ' B'}"
 
 
 def number_tick(value: float) -> str:
@@ -108,10 +113,14 @@ class Chart(QWidget):
         self._plot.hideButtons()
         self._plot.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
         self._plot.setFrameShape(self._plot.Shape.NoFrame)
-        self._legend: Any = None
+        self._legend = QWidget()
+        self._keys: list[_Key] = []
+        self._flow = FlowLayout(self._legend, across=16, down=2)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._plot)
+        layout.setSpacing(6)
+        layout.addWidget(self._plot, 1)
+        layout.addWidget(self._legend)
         self.setMinimumHeight(180)
         for signal in (appearance.themeChanged, appearance.languageChanged):
             signal.connect(self._draw)
@@ -136,6 +145,11 @@ class Chart(QWidget):
         menu.addAction(self._appearance.text(msg("ui.chart.copy")), self._copy)
         menu.popup(event.globalPos())
 
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.DevicePixelRatioChange:
+            self._draw()
+        return super().event(event)
+
     def _copy(self) -> None:
         x_axis, y_axis = (f"{self._appearance.said(a.title)} {a.unit}".strip() for a in self._axes)
         lines = [f"\t\t{x_axis}\t{y_axis}", *(f"{s}\t{n}\t{x:.10g}\t{y:.10g}" for s, n, x, y in self.table())]
@@ -148,17 +162,13 @@ class Chart(QWidget):
         self._plot.clear()
         self._plot.setBackground(tokens.card)
         item = self._plot.getPlotItem()
-        if self._legend is not None:
-            self._legend.scene().removeItem(self._legend)
-            item.legend = None
-        self._legend = item.addLegend(
-            offset=(12, 8), labelTextColor=QColor(tokens.text), labelTextSize="9pt", brush=None, pen=None
-        )
         for side, axis in (("bottom", self._axes[0]), ("left", self._axes[1])):
             self._draw_axis(item.getAxis(side), axis)
         item.showGrid(x=False, y=True, alpha=0.12)
-        for position, series in enumerate(self._series):
-            self._draw_series(series, position)
+        styles = [_Style.of(series, position, self._series, tokens) for position, series in enumerate(self._series)]
+        for series, style in zip(self._series, styles, strict=True):
+            self._draw_series(series, style)
+        self._show_legend(styles)
         if self._from_zero and not self._axes[1].log and self._series:
             top = max((max((*s.y, *s.high), default=0.0) for s in self._series), default=0.0)
             self._plot.setYRange(0, top * 1.08 or 1.0, padding=0)
@@ -175,38 +185,101 @@ class Chart(QWidget):
         item.setTextPen(self._pg.mkPen(tokens.muted))
         item.setStyle(tickLength=-4)
         item.enableAutoSIPrefix(enable=False)
-        item.setLabel(f"{said} {axis.unit}".strip(), **{"color": tokens.muted, "font-size": "9pt"})
+        title = f"{said} {axis.unit}".strip()
+        if title:
+            item.setLabel(title, **{"color": tokens.muted, "font-size": "9pt"})
 
-    def _draw_series(self, series: Series, position: int) -> None:
+    def _draw_series(self, series: Series, style: "_Style") -> None:
         tokens, pg = self._appearance.tokens, self._pg
-        colour = QColor(tokens.series[position % len(tokens.series)])
         if series.low and series.high:
-            washed = QColor(colour)
+            washed = QColor(style.colour)
             washed.setAlphaF(0.18)
-            edge = pg.mkPen(None)
-            low, high = (pg.PlotDataItem(series.x, edges, pen=edge) for edges in (series.low, series.high))
-            for line in (low, high):
-                self._plot.addItem(line)
-            self._plot.addItem(pg.FillBetweenItem(low, high, brush=pg.mkBrush(washed)))
-        symbol = SYMBOLS[position % len(SYMBOLS)]
-        size = 13 if series.emphasised else 7
-        border = pg.mkPen(tokens.text if series.emphasised else tokens.card, width=1.5)
-        dash = DASHES[position % len(DASHES)]
-        styles: dict[SeriesKind, dict[str, Any]] = {
-            SeriesKind.EXPECTED: {"pen": pg.mkPen(colour, width=2, style=Qt.PenStyle.DashLine), "symbol": None},
-            SeriesKind.MEASURED: {"pen": pg.mkPen(colour, width=2, style=dash), "symbol": symbol},
-            SeriesKind.POINTS: {"pen": None, "symbol": symbol},
-        }
+            edges = [pg.PlotDataItem(series.x, edge, pen=pg.mkPen(None)) for edge in (series.low, series.high)]
+            for edge in edges:
+                self._plot.addItem(edge)
+            self._plot.addItem(pg.FillBetweenItem(*edges, brush=pg.mkBrush(washed)))
         self._plot.plot(
             list(series.x),
             list(series.y),
-            name=self._appearance.said(series.name),
-            symbolBrush=colour,
-            symbolPen=border,
-            symbolSize=size,
+            pen=pg.mkPen(style.colour, width=2 * self._density(), style=style.dash) if style.dash else None,
+            symbol=style.symbol,
+            symbolBrush=style.colour,
+            symbolPen=pg.mkPen(tokens.text if series.emphasised else tokens.card, width=1.5 * self._density()),
+            symbolSize=13 if series.emphasised else 7,
             antialias=True,
-            **styles[series.kind],
         )
+
+    def _density(self) -> float:
+        """Pens of pyqtgraph count device pixels, and would look thin on a dense screen."""
+        return float(self.devicePixelRatioF())
+
+    def _show_legend(self, styles: "Sequence[_Style]") -> None:
+        for key in self._keys:
+            self._flow.removeWidget(key)
+            key.hide()
+            key.deleteLater()
+        said = self._appearance.said
+        self._keys = [
+            _Key(self._appearance, said(series.name), style)
+            for series, style in zip(self._series, styles, strict=True)
+            if series.name
+        ]
+        for key in self._keys:
+            self._flow.addWidget(key)
+        self._legend.setVisible(bool(self._keys))
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """How one series is drawn: a dash (none for points alone) and a symbol (none for what is expected)."""
+
+    colour: QColor
+    dash: Qt.PenStyle | None
+    symbol: str | None
+
+    @classmethod
+    def of(cls, series: Series, position: int, all_series: Sequence[Series], tokens: Tokens) -> "_Style":
+        """The first measured series is solid, further ones are dashed each in its own way."""
+        colour = QColor(tokens.series[position % len(tokens.series)])
+        symbol = SYMBOLS[position % len(SYMBOLS)]
+        if series.kind is SeriesKind.EXPECTED:
+            return cls(colour, Qt.PenStyle.DashLine, None)
+        if series.kind is SeriesKind.POINTS:
+            return cls(colour, None, symbol)
+        measured = [s for s in all_series[:position] if s.kind is SeriesKind.MEASURED]
+        return cls(colour, DASHES[len(measured) % len(DASHES)], symbol)
+
+
+class _Key(QWidget):
+    """An entry of the legend: a piece of the line with its symbol, and the name."""
+
+    def __init__(self, appearance: Appearance, name: str, style: _Style) -> None:
+        super().__init__()
+        self._appearance = appearance
+        self._name = name
+        self._style = style
+
+    def sizeHint(self) -> QSize:
+        return QSize(int(QFontMetricsF(font(TextRole.LABEL)).horizontalAdvance(self._name)) + 34, 20)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = painter_for(self)
+        middle = self.height() / 2
+        if self._style.dash:
+            painter.setPen(QPen(self._style.colour, 2, self._style.dash))
+            painter.drawLine(QPointF(0, middle), QPointF(24, middle))
+        if self._style.symbol:
+            from pyqtgraph.graphicsItems.ScatterPlotItem import Symbols
+
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self._style.colour)
+            painter.translate(12, middle)
+            painter.scale(8, 8)
+            painter.drawPath(Symbols[self._style.symbol])
+            painter.resetTransform()
+        painter.setFont(font(TextRole.LABEL))
+        area = QRectF(31, 0, self.width() - 31, self.height())
+        draw_text(painter, area, self._name, self._appearance.tokens.text)
 
 
 def _tick_axis(pg: Any, side: str, axis: Axis) -> Any:
@@ -215,6 +288,8 @@ def _tick_axis(pg: Any, side: str, axis: Axis) -> Any:
 
     class TickAxis(pg.AxisItem):  # type: ignore[misc]
         def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+            if self.logMode:
+                return self.logTickStrings(values, scale, spacing)
             return [words(value * scale) for value in values]
 
         def logTickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:

@@ -10,11 +10,12 @@ from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
 from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_box
 from gpuplanner.ui.tokens import RADIUS_FIELD
+from gpuplanner.ui.widgets.focus import KeyboardFocus
 
 _HEIGHT = 26
 
 
-class Chip(QAbstractButton):
+class Chip(KeyboardFocus, QAbstractButton):
     """Says a filter ("Memory ≥ 16 GB"). A click, Delete or Backspace removes it: `removed`."""
 
     removed = Signal()
@@ -61,7 +62,7 @@ class Chip(QAbstractButton):
         draw_text(painter, area.adjusted(10, 0, -26, 0), self.text(), tokens.text)
         cross = tokens.text if self.underMouse() else tokens.muted
         draw_icon(painter, "x", QRectF(area.right() - 21, area.center().y() - 6.5, 13, 13), cross)
-        if self.hasFocus():
+        if self.shows_focus:
             focus_ring(painter, area, RADIUS_FIELD, tokens.primary)
 
     def _render(self) -> None:

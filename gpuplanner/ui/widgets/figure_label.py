@@ -10,6 +10,7 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_box
 from gpuplanner.ui.tokens import RADIUS_FIELD
+from gpuplanner.ui.widgets.focus import KeyboardFocus
 from gpuplanner.units import Shown
 
 MISSING = "—"
@@ -31,7 +32,7 @@ def certainty_text(appearance: Appearance, figure: Figure) -> str:
     return range_text(appearance, figure) or appearance.text(Message(f"certainty.{figure.certainty.name.lower()}"))
 
 
-class FigureLabel(QAbstractButton):
+class FigureLabel(KeyboardFocus, QAbstractButton):
     """Label, number with unit, and a muted line. Without a figure it is a dash, and the line says what is missing."""
 
     explained = Signal()
@@ -132,7 +133,7 @@ class FigureLabel(QAbstractButton):
         painter.setFont(font(TextRole.LABEL))
         painter.setPen(tokens.muted)
         painter.drawText(int(2 + width + 5), int(baseline), shown.unit)
-        if self.hasFocus():
+        if self.shows_focus:
             focus_ring(painter, area, RADIUS_FIELD, tokens.primary)
 
     def _explainable(self) -> bool:

@@ -34,7 +34,8 @@ class KeyValueList(QWidget):
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(12)
         self._grid.setVerticalSpacing(6)
-        self._grid.setColumnStretch(1, 1)
+        self._grid.setColumnStretch(0, 2)
+        self._grid.setColumnStretch(1, 3)
         self.set_rows(rows)
 
     def set_rows(self, rows: Sequence[Row]) -> None:
@@ -62,6 +63,8 @@ class KeyValueList(QWidget):
         value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         value.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         value.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        # A label that wraps asks for little width and much height.
+        name.setMinimumWidth(100)
         name.setToolTip(row.tip)
         value.setToolTip(row.tip)
         self._grid.addWidget(name, at, 0)

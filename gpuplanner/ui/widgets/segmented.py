@@ -12,6 +12,7 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_box, rounded_clip
 from gpuplanner.ui.tokens import CONTROL_HEIGHT, RADIUS_FIELD
+from gpuplanner.ui.widgets.focus import KeyboardFocus
 
 _PADDING = 11.0
 
@@ -96,7 +97,7 @@ class Segmented(QWidget):
         self.setAccessibleName(self._appearance.text(self._name) if self._name else "")
 
 
-class _Segment(QAbstractButton):
+class _Segment(KeyboardFocus, QAbstractButton):
     def __init__(self, appearance: Appearance, option: Option, parent: Segmented) -> None:
         super().__init__(parent)
         self.option = option
@@ -150,7 +151,7 @@ class _Segment(QAbstractButton):
         if not self.isEnabled():
             painter.setOpacity(0.55)
         draw_text(painter, area.adjusted(4, 0, -4, 0), self._shown(), ink, Qt.AlignmentFlag.AlignCenter)
-        if self.hasFocus():
+        if self.shows_focus:
             focus_ring(painter, area, RADIUS_FIELD, tokens.primary)
 
     def _shown(self) -> str:

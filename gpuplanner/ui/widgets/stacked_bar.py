@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
-    QBrush,
     QColor,
     QContextMenuEvent,
     QEnterEvent,
@@ -25,9 +24,10 @@ from PySide6.QtWidgets import QAbstractButton, QMenu, QSizePolicy, QToolTip, QVB
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
-from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_clip
+from gpuplanner.ui.painting import draw_text, focus_ring, hatch, painter_for, rounded_clip
 from gpuplanner.ui.tokens import RADIUS_FIELD, Tokens, Verdict
 from gpuplanner.ui.widgets.flow import FlowLayout
+from gpuplanner.ui.widgets.focus import KeyboardFocus
 
 HEIGHT = 26
 _LEAST = 2.0
@@ -54,9 +54,7 @@ def fill_part(painter: QPainter, area: QRectF, position: int, tokens: Tokens) ->
     """Fill with the colour of the part at a position; after the last series colour they come again, striped."""
     painter.fillRect(area, QColor(tokens.series[position % len(tokens.series)]))
     if position >= len(tokens.series):
-        stripe = QColor(tokens.card)
-        stripe.setAlphaF(0.75)
-        painter.fillRect(area, QBrush(stripe, Qt.BrushStyle.BDiagPattern))
+        hatch(painter, area, tokens.card, 5)
 
 
 class StackedBar(QWidget):
@@ -142,7 +140,7 @@ class StackedBar(QWidget):
         self._strip.setAccessibleDescription("; ".join(f"{name} {value}" for name, value, _ in self.table()))
 
 
-class _Strip(QWidget):
+class _Strip(KeyboardFocus, QWidget):
     opened = Signal(str)
     pointed = Signal(str)
 
@@ -196,9 +194,13 @@ class _Strip(QWidget):
         if self._capacity and whole > self._capacity:
             at = self._capacity / whole * area.width()
             ink = QColor(tokens.tone(Verdict.FAIL).ink)
-            painter.fillRect(QRectF(at, 0, area.width() - at, area.height()), QBrush(ink, Qt.BrushStyle.BDiagPattern))
+            veil = QColor(tokens.card)
+            veil.setAlphaF(0.55)
+            beyond = QRectF(at, 0, area.width() - at, area.height())
+            painter.fillRect(beyond, veil)
+            hatch(painter, beyond, ink)
             painter.fillRect(QRectF(at - 1.5, 0, 3, area.height()), ink)
-        if self.hasFocus():
+        if self.shows_focus:
             focus_ring(painter, area, RADIUS_FIELD, tokens.text)
 
     def _paint_part(self, painter: QPainter, part: BarPart, box: QRectF, colour: int, tokens: Tokens) -> None:
