@@ -6,9 +6,14 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+
+if TYPE_CHECKING:
+    from gpuplanner.catalog.catalog import Catalog
+    from gpuplanner.catalog.efficiency import Efficiencies
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -41,6 +46,24 @@ def screenshots_dir(tmp_path: Path) -> Path:
     folder = ROOT / named if (named := os.environ.get("GPUPLANNER_SCREENSHOTS")) else tmp_path
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+@pytest.fixture(scope="session")
+def shipped_catalog() -> "Catalog":
+    """The catalog as it is shipped, without overlays."""
+    from gpuplanner.catalog.reading import load_catalog
+    from gpuplanner.paths import shipped
+
+    return load_catalog(shipped("catalogs"))
+
+
+@pytest.fixture(scope="session")
+def shipped_efficiencies() -> "Efficiencies":
+    """The efficiency tables as they are shipped."""
+    from gpuplanner.catalog.efficiency import read_efficiencies
+    from gpuplanner.paths import shipped
+
+    return read_efficiencies(shipped("catalogs") / "efficiency")
 
 
 @pytest.fixture(autouse=True)
