@@ -1,0 +1,98 @@
+"""Public cases of choosing and pricing GPUs, by their ids: what the catalog must say, and what it must never say."""
+
+import pytest
+
+from gpuplanner.catalog.entries import GpuProperty, PriceKind
+from gpuplanner.catalog.names import Kind, names_of
+from gpuplanner.catalog.overlays import overlay_files
+from gpuplanner.catalog.reading import load_catalog
+from gpuplanner.engine.machines import machine_of
+from gpuplanner.facts import Direction
+from gpuplanner.messages import InputError
+from gpuplanner.paths import shipped
+from gpuplanner.units import GIB
+from gpuplanner.workload.plan import MachineChoice
+
+
+@pytest.fixture(scope="module")
+def names(shipped_catalog):
+    return names_of(shipped_catalog)
+
+
+def test_sel08_every_price_says_its_day_or_that_there_is_none(shipped_catalog):
+    prices = [price for i in shipped_catalog.instances.values() for price in i.prices]
+    assert prices
+    assert all(price.source.citation for price in prices)
+    assert sum(bool(price.date) for price in prices) > 0.5 * len(prices)
+
+
+def test_sel09_a_quote_of_ones_own_stands_before_the_catalogs_price(tmp_path, shipped_catalog):
+    offer = next(i for i in shipped_catalog.instances.values() if i.gpu_id == "nvidia-a40" and i.price())
+    own = tmp_path / "overlays"
+    own.mkdir()
+    (own / "quote.csv").write_text(
+        "id,provider,name,gpu,gpu_count,price_per_hour,currency,region,price_date\n"
+        f"{offer.id},{offer.provider},{offer.name},{offer.gpu_text},{offer.gpu_count},0.28,USD,us,2026-11-01\n",
+        encoding="utf-8",
+    )
+    catalog = load_catalog(shipped("catalogs"), overlay_files(own))
+    assert catalog.problems == ()
+    machine = machine_of(MachineChoice(instance_id=offer.id), catalog, catalog.currencies)
+    assert machine.usd_per_hour == pytest.approx(0.28)
+    assert machine.price.source.user
+
+
+def test_sel10_a_price_that_no_source_gives_is_not_known_and_not_0(shipped_catalog):
+    offer = shipped_catalog.instances["aws/p5e.48xlarge"]
+    assert offer.price() is None
+    machine = machine_of(MachineChoice(instance_id=offer.id), shipped_catalog, shipped_catalog.currencies)
+    assert machine.price is None
+    assert machine.usd_per_hour is None
+    assert all(price.per_hour > 0 for i in shipped_catalog.instances.values() for price in i.prices)
+
+
+def test_sel11_a_price_is_that_of_the_whole_machine(shipped_catalog):
+    """The GPU's share of a2-highgpu-1g alone was 0.94 at the time, machine and GPU together 4.05."""
+    price = shipped_catalog.instances["gcp/a2-highgpu-1g"].price(PriceKind.ON_DEMAND)
+    assert price is not None
+    assert price.per_hour == pytest.approx(4.05, rel=0.10)
+    assert price.date
+
+
+def test_sel14_a_link_rate_says_its_direction(shipped_catalog):
+    known = shipped_catalog.gpus["nvidia-h800-sxm5-80gb"].known(GpuProperty.LINK_BYTES_PER_S)
+    assert (known.value, known.fact.basis.direction) == (200e9, Direction.ONE_WAY)
+    both = [fact for fact in known.others if fact.basis.direction is Direction.BOTH_WAYS]
+    assert [fact.value for fact in both] == [400e9]
+    assert not known.disputed
+
+
+@pytest.mark.parametrize(
+    ("name", "mebibytes", "gpu_id"),
+    [("NVIDIA A10", 22_731, "nvidia-a10"), ("Tesla T4", 15_109, "nvidia-t4")],
+    ids=["EST21", "EST21 a T4"],
+)
+def test_a_card_is_of_its_class_although_it_shows_less(names, name, mebibytes, gpu_id, shipped_catalog):
+    found = names.resolve(name, kind=Kind.GPU, memory_bytes=mebibytes * 2**20)
+    assert found.id == gpu_id
+    nominal = shipped_catalog.gpus[gpu_id].value(GpuProperty.MEMORY_BYTES)
+    assert mebibytes * 2**20 == pytest.approx(nominal, rel=0.08)
+
+
+def test_est22_a_16_gb_card_that_shows_a_little_less(names, shipped_catalog):
+    found = names.resolve("V100-SXM2", kind=Kind.GPU, memory_bytes=15.9955 * GIB)
+    assert found.id == "nvidia-v100-sxm2-16gb"
+    assert shipped_catalog.gpus[found.id].value(GpuProperty.MEMORY_BYTES) == 16 * GIB
+
+
+@pytest.mark.parametrize("unknown", ["A40X", "H21", "RTX 9090", "my-gpu"])
+def test_est26_an_unknown_gpu_is_refused_and_never_a_default(unknown, names, shipped_catalog):
+    assert names.resolve(unknown, kind=Kind.GPU).id is None
+    with pytest.raises(InputError) as raised:
+        machine_of(MachineChoice(gpu_id=unknown), shipped_catalog, {})
+    assert raised.value.message.id == "machines.unknown_gpu"
+
+
+def test_est26_a_gpu_is_never_taken_for_one_of_a_like_name(names):
+    assert names.resolve("H20", kind=Kind.GPU).id == "nvidia-h20-96gb"
+    assert names.resolve("H200", kind=Kind.GPU).id != "nvidia-h20-96gb"
