@@ -116,10 +116,14 @@ class Part(StrEnum):
 
 
 class StoredPart(Frozen):
-    """How a part of the weights is stored in the published files."""
+    """How a part of the weights is stored in the published files.
+
+    `bits_per_weight`: its exact size there, scales included, where the weight files themselves were read.
+    """
 
     part: Part
     precision: str
+    bits_per_weight: float | None = Field(None, gt=0, le=64)
 
 
 class ModelArchitecture(Frozen):

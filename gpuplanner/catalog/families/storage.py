@@ -36,23 +36,29 @@ _ALGORITHMS = (
 _MOST_ENTRIES = 1_000_000
 _LAYER = re.compile(r"layers\D{0,3}(\d{1,5})")
 _WHOLE_LAYER = re.compile(r"layers\D{0,3}\d{1,5}[.*]{0,3}$")
-_SMALL = ("norm", "bias", "gate", "router", "indexer", "_head.", "eh_proj")
+_SMALL = ("norm", "bias", "gate", "router", "indexer", "eh_proj", "ln_", "conv1d", "a_log", "dt_")
 """Modules that are vectors, or matrices that no format converts; `gate_proj` is told apart from `gate` before."""
 _WORDS: tuple[tuple[str, Part], ...] = (
     ("vision", Part.TOWER),
     ("visual", Part.TOWER),
+    ("image_newline", Part.TOWER),
     ("mm_projector", Part.TOWER),
     ("multi_modal", Part.TOWER),
     ("patch_merge", Part.TOWER),
     ("lm_head", Part.HEAD),
+    ("embed_out", Part.HEAD),
     ("embed", Part.EMBEDDING),
+    ("wte", Part.EMBEDDING),
+    ("wpe", Part.EMBEDDING),
     ("mtp", Part.EXTRA),
     ("shared_expert", Part.SHARED_EXPERTS),
     ("experts", Part.EXPERTS),
     ("linear_attn", Part.LINEAR_ATTENTION),
     ("mixer", Part.LINEAR_ATTENTION),
     ("attn", Part.ATTENTION),
+    ("attention", Part.ATTENTION),
     ("mlp", Part.MLP),
+    ("feed_forward", Part.MLP),
 )
 _LANGUAGE = (Part.ATTENTION, Part.LINEAR_ATTENTION, Part.MLP, Part.EXPERTS, Part.SHARED_EXPERTS, Part.EXTRA)
 
@@ -122,7 +128,7 @@ def _stored(
         for name, how in list(layered.items())[:_MOST_ENTRIES]:
             precision = _algorithm(how.get("quant_algo") if isinstance(how, Mapping) else None)
             if precision:
-                of_part.update(dict.fromkeys(_parts_of(name), precision))
+                of_part.update(dict.fromkeys(parts_of(name), precision))
     of_part.update(dict.fromkeys(_left_out(architecture, quantisation), base))
     of_part[Part.UNQUANTISED] = base
     stored: dict[str, set[Part]] = {}
@@ -181,7 +187,7 @@ def _left_out(architecture: ModelArchitecture, quantisation: Mapping[str, Any]) 
     parts: set[Part] = set()
     whole_layers: set[str] = set()
     for entry in entries:
-        parts |= _parts_of(entry)
+        parts |= parts_of(entry)
         found = _LAYER.search(entry)
         if found and _WHOLE_LAYER.search(entry):
             whole_layers.add(found[1])
@@ -193,7 +199,7 @@ def _left_out(architecture: ModelArchitecture, quantisation: Mapping[str, Any]) 
     return parts
 
 
-def _parts_of(name: object) -> set[Part]:
+def parts_of(name: object) -> set[Part]:
     """The part that a module name or a pattern of one is about; nothing for norms, routers and whole layers."""
     if not isinstance(name, str):
         return set()
