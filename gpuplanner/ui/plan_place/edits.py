@@ -4,10 +4,12 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from pydantic import BaseModel
+
 from gpuplanner.messages import InputError
 from gpuplanner.ui.plan_place.fields import LIMITS, Field, fields_of
 from gpuplanner.units import Display
-from gpuplanner.workload.plan import WORKLOADS, Constraints, MachineChoice, Plan, Workload
+from gpuplanner.workload.plan import WORKLOADS, MachineChoice, Plan, Workload
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Method, Training
 
@@ -42,11 +44,23 @@ def with_machine(plan: Plan, machine: MachineChoice | None) -> Plan:
     return plan.model_copy(update={"machine": machine})
 
 
-def with_limits(plan: Plan, **changes: Any) -> Plan:
-    """The plan with other limits."""
-    return plan.model_copy(
-        update={"constraints": Constraints.model_validate(dict(plan.constraints) | changes)},
-    )
+def with_change(plan: Plan, before: Plan, after: Plan) -> Plan:
+    """The plan with what differs between `before` and `after`, and nothing else of either."""
+    if before.workload.kind != plan.workload.kind or after.workload.kind != plan.workload.kind:
+        return after.model_copy(update={"name": plan.name, "notes": plan.notes})
+    workload = _differing(before.workload, after.workload)
+    constraints = _differing(before.constraints, after.constraints)
+    changed: dict[str, Any] = {
+        "workload": plan.workload.model_copy(update=workload),
+        "constraints": plan.constraints.model_copy(update=constraints),
+    }
+    if before.machine != after.machine:
+        changed["machine"] = after.machine
+    return plan.model_copy(update=changed)
+
+
+def _differing(before: BaseModel, after: BaseModel) -> dict[str, Any]:
+    return {name: value for name, value in after if getattr(before, name) != value}
 
 
 def suggestion(text: str, field: Field, display: Display) -> str:

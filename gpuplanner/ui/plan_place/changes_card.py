@@ -1,0 +1,137 @@
+"""The smallest changes that would fit, each with what it comes to. A click makes the change; undo takes it back."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QFontMetricsF, QKeyEvent, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy
+
+from gpuplanner.engine.estimate import Change
+from gpuplanner.messages import msg
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.fonts import TextRole, font
+from gpuplanner.ui.icons import draw_icon
+from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_box
+from gpuplanner.ui.plan_place.captions import metric_name
+from gpuplanner.ui.plan_place.verdict_card import VERDICTS
+from gpuplanner.ui.tokens import RADIUS_FIELD
+from gpuplanner.ui.widgets.card import Card
+from gpuplanner.units import Unit
+
+_HEIGHT = 32
+
+
+class ChangesCard(Card):
+    """`chosen` carries the change."""
+
+    chosen = Signal(object)
+
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance, msg("planui.changes"), msg("planui.changes.note"))
+        self._appearance = appearance
+        self._changes: tuple[Change, ...] = ()
+        self._rows: list[ChangeRow] = []
+        self.body.setSpacing(0)
+
+    def show_changes(self, changes: Sequence[Change]) -> None:
+        """Show other changes; without any there is no card."""
+        self._changes = tuple(changes)
+        while len(self._rows) > len(self._changes):
+            row = self._rows.pop()
+            self.body.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        while len(self._rows) < len(self._changes):
+            self._add_row(len(self._rows))
+        for row, change in zip(self._rows, self._changes, strict=True):
+            row.show_change(change)
+        self.setVisible(bool(self._changes))
+
+    def rows(self) -> Sequence["ChangeRow"]:
+        """The rows, in order."""
+        return tuple(self._rows)
+
+    def _add_row(self, position: int) -> None:
+        row = ChangeRow(self._appearance)
+        row.clicked.connect(lambda: self.chosen.emit(self._changes[position]))
+        self._rows.append(row)
+        self.body.addWidget(row)
+
+
+class ChangeRow(QAbstractButton):
+    """What to change at the left, what it comes to at the right."""
+
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__()
+        self._appearance = appearance
+        self._change: Change | None = None
+        self._result = ""
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        for signal in (appearance.languageChanged, appearance.displayChanged):
+            signal.connect(self._render)
+        appearance.themeChanged.connect(self.update)
+
+    def show_change(self, change: Change) -> None:
+        """Show another change."""
+        self._change = change
+        self._render()
+
+    def result(self) -> str:
+        """What the change comes to."""
+        return self._result
+
+    def sizeHint(self) -> QSize:
+        return QSize(240, _HEIGHT)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        super().enterEvent(event)
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._change is None:
+            return
+        tokens = self._appearance.tokens
+        painter = painter_for(self)
+        area = QRectF(self.rect())
+        if self.underMouse():
+            rounded_box(painter, area, RADIUS_FIELD, tokens.hover)
+        tone = tokens.tone(VERDICTS[self._change.fit])
+        draw_icon(painter, "check", QRectF(6, (area.height() - 14) / 2, 14, 14), tone.ink)
+        painter.setFont(font(TextRole.LABEL))
+        width = QFontMetricsF(painter.font()).horizontalAdvance(self._result) + 1
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        box = QRectF(area.right() - width - 6, 0, width, area.height())
+        draw_text(painter, box, self._result, tokens.muted, right)
+        painter.setFont(font(TextRole.BODY))
+        words = QRectF(28, 0, box.left() - 36, area.height())
+        draw_text(painter, words, self.text(), tokens.primary_ink if self.underMouse() else tokens.text)
+        if self.hasFocus():
+            focus_ring(painter, area, RADIUS_FIELD, tokens.primary)
+
+    def _render(self) -> None:
+        change, appearance = self._change, self._appearance
+        if change is None:
+            return
+        self.setText(appearance.text(change.what))
+        free = str(appearance.show(change.free_bytes, Unit.BYTE))
+        parts = [appearance.text("planui.changes.free", free=free)]
+        if change.headline is not None:
+            value = appearance.show(change.headline.value, change.headline.unit)
+            parts.insert(0, f"{metric_name(change.headline_id, appearance)} {value}")
+        self._result = " · ".join(parts)
+        fit = appearance.text(f"fit.{change.fit.name.lower()}")
+        self.setAccessibleName(f"{self.text()}; {fit}; {self._result}")
+        self.setToolTip(appearance.text("planui.changes.apply", what=self.text(), result=self._result))
+        self.update()

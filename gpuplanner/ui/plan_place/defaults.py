@@ -1,0 +1,64 @@
+"""What holds in the fields that a plan leaves open: the server's own flags, the model's format, what the search found.
+
+Said muted in the empty field, so that "automatic" is never a riddle. Knows no widget; estimates nothing.
+"""
+
+from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.catalog.entries import GpuProperty
+from gpuplanner.engine.estimate import Estimate, Way
+from gpuplanner.facts import MissingFactError
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.plan_place.fields import choice_text
+from gpuplanner.workload.plan import Workload
+from gpuplanner.workload.precision import WeightPrecision
+from gpuplanner.workload.serving import Serving
+from gpuplanner.workload.training import Recomputation, Sharding
+
+_DEGREES = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "micro_batch")
+_TABLE = "servers"
+
+
+def automatic_values(
+    workload: Workload,
+    estimate: Estimate | None,
+    model: ModelArchitecture | None,
+    efficiencies: Efficiencies | None,
+    appearance: Appearance,
+) -> dict[str, str]:
+    """By field name the value that holds while the field is empty; fields of which nothing is known are left out."""
+    found: dict[str, str] = {}
+    if model is not None and model.weight_quantisation in set(WeightPrecision):
+        stored = appearance.text(choice_text(WeightPrecision(model.weight_quantisation)))
+        found["weight_precision"] = stored
+    found["base_precision"] = appearance.text(choice_text(WeightPrecision.NF4))
+    if isinstance(workload, Serving):
+        found["max_length"] = f"{workload.input_tokens + workload.output_tokens:,}"
+        if efficiencies is not None:
+            found |= _server_flags(workload, estimate, efficiencies)
+    if estimate is not None and estimate.plan.workload.kind == workload.kind:
+        found |= _way(estimate.way, appearance)
+    return found
+
+
+def _way(way: Way, appearance: Appearance) -> dict[str, str]:
+    found = {name: f"{getattr(way, name):,}" for name in _DEGREES}
+    choices = way.choices or {}
+    for name, kind in (("sharding", Sharding), ("recomputation", Recomputation)):
+        if choices.get(name) in {choice.value for choice in kind}:
+            found[name] = appearance.text(choice_text(kind(choices[name])))
+    return found
+
+
+def _server_flags(workload: Serving, estimate: Estimate | None, efficiencies: Efficiencies) -> dict[str, str]:
+    try:
+        flags = efficiencies.constants(_TABLE, workload.server.value)
+        found = {"memory_utilisation": f"{flags['memory_share'] * flags['free_share']:g}"}
+        memory = estimate.machine.gpu.known(GpuProperty.MEMORY_BYTES) if estimate is not None else None
+        if memory is not None:
+            size = "large" if memory.value >= flags["large_gpu_bytes"] else "small"
+            found["max_batched_tokens"] = f"{flags[f'{size}_batched_tokens']:,.0f}"
+            found["max_sequences"] = f"{flags[f'{size}_sequences']:,.0f}"
+    except (MissingFactError, KeyError):
+        return {}
+    return found

@@ -1,0 +1,62 @@
+"""Lays out rows of fields below each other, two beside each other where both do with half of the width."""
+
+from collections.abc import Sequence
+
+from PySide6.QtGui import QFontMetricsF
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
+
+from gpuplanner.ui.fonts import TextRole, font
+from gpuplanner.ui.plan_place.controls import Row
+
+_COLUMN_GAP = 10
+_ROW_GAP = 12
+
+
+class FieldGrid(QWidget):
+    """The rows of one step, or those of it that stand behind "more"."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        super().__init__()
+        self._rows = tuple(rows)
+        self._applying = {row.field.name for row in rows}
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(_COLUMN_GAP)
+        self._grid.setVerticalSpacing(_ROW_GAP)
+        self._grid.setColumnStretch(0, 1)
+        self._grid.setColumnStretch(1, 1)
+        self._placed: list[tuple[str, int, int, int]] = []
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """All rows, also those that do not apply now."""
+        return self._rows
+
+    def lay_out(self, width: int, applying: set[str]) -> None:
+        """Place the rows that apply. `width` is what the grid will have."""
+        half = (width - _COLUMN_GAP) / 2
+        metrics = QFontMetricsF(font(TextRole.LABEL))
+        places: list[tuple[str, int, int, int]] = []
+        at, beside = 0, False
+        shown = [row for row in self._rows if row.field.name in applying]
+        fits = [row.narrow() and metrics.horizontalAdvance(row.frame.label.text()) + 4 <= half for row in shown]
+        for index, row in enumerate(shown):
+            if beside:
+                places.append((row.field.name, at, 1, 1))
+                at, beside = at + 1, False
+            elif fits[index] and index + 1 < len(shown) and fits[index + 1]:
+                places.append((row.field.name, at, 0, 1))
+                beside = True
+            else:
+                places.append((row.field.name, at, 0, 2))
+                at += 1
+        if places == self._placed:
+            return
+        self._placed = places
+        by_name = {row.field.name: row for row in self._rows}
+        for row in self._rows:
+            self._grid.removeWidget(row)
+            row.setVisible(row.field.name in applying)
+        for name, line, column, span in places:
+            self._grid.addWidget(by_name[name], line, column, 1, span)

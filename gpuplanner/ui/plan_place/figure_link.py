@@ -1,0 +1,116 @@
+"""A number in a line of text that can be asked how it came about: its name muted, the number after it."""
+
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QFontMetricsF, QKeyEvent, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
+
+from gpuplanner.figures import Figure
+from gpuplanner.messages import MessageValue
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.fonts import TextRole, font
+from gpuplanner.ui.painting import draw_text, focus_ring, painter_for
+from gpuplanner.ui.plan_place.captions import figure_tip
+from gpuplanner.ui.tokens import RADIUS_TAG
+from gpuplanner.ui.widgets.figure_label import MISSING
+
+_HEIGHT = 22
+_SPACE = 5.0
+
+
+class FigureLink(QAbstractButton):
+    """`asked` is emitted by a click; nothing is asked of a number that is not known."""
+
+    asked = Signal()
+
+    def __init__(self, appearance: Appearance, name: MessageValue = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._name = name
+        self._figure: Figure | None = None
+        self._lacking: MessageValue = ""
+        self._right = False
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.clicked.connect(self._ask)
+        for signal in (appearance.languageChanged, appearance.displayChanged):
+            signal.connect(self._render)
+        appearance.themeChanged.connect(self.update)
+        self._render()
+
+    def set_figure(self, figure: Figure | None, name: MessageValue | None = None, lacking: MessageValue = "") -> None:
+        """Show another number; `lacking` says what is missing where there is none."""
+        self._figure = figure
+        self._lacking = lacking
+        if name is not None:
+            self._name = name
+        self._render()
+
+    def align_right(self) -> None:
+        """Stand at the right edge, as numbers in columns do."""
+        self._right = True
+        self.setSizePolicy(QSizePolicy.Policy.MinimumExpanding, QSizePolicy.Policy.Fixed)
+
+    def value_text(self) -> str:
+        """The number as it is shown."""
+        if self._figure is None:
+            return self._appearance.said(self._lacking) or MISSING
+        return str(self._appearance.show(self._figure.value, self._figure.unit))
+
+    def sizeHint(self) -> QSize:
+        name = QFontMetricsF(font(TextRole.LABEL)).horizontalAdvance(self._said())
+        value = QFontMetricsF(font(TextRole.NUMBER)).horizontalAdvance(self.value_text())
+        return QSize(int(name + (_SPACE if name else 0) + value + 5), _HEIGHT)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        super().enterEvent(event)
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        tokens = self._appearance.tokens
+        painter = painter_for(self)
+        area = QRectF(self.rect()).adjusted(2, 0, -2, 0)
+        said, value = self._said(), self.value_text()
+        name_width = QFontMetricsF(font(TextRole.LABEL)).horizontalAdvance(said)
+        value_width = QFontMetricsF(font(TextRole.NUMBER)).horizontalAdvance(value)
+        left = area.right() - value_width - name_width - (_SPACE if said else 0) - 1 if self._right else area.left()
+        painter.setFont(font(TextRole.LABEL))
+        draw_text(painter, QRectF(left, 0, name_width + 1, area.height()), said, tokens.muted)
+        at = left + name_width + (_SPACE if said else 0)
+        painter.setFont(font(TextRole.NUMBER))
+        hot = self.underMouse() and self._figure is not None
+        ink = tokens.primary_ink if hot else tokens.text if self._figure is not None else tokens.muted
+        draw_text(painter, QRectF(at, 0, value_width + 2, area.height()), value, ink)
+        if hot:
+            painter.fillRect(QRectF(at, area.center().y() + 8, value_width, 1), tokens.primary_ink)
+        if self.hasFocus():
+            focus_ring(painter, QRectF(self.rect()), RADIUS_TAG, tokens.primary)
+
+    def _said(self) -> str:
+        return self._appearance.said(self._name)
+
+    def _ask(self) -> None:
+        if self._figure is not None:
+            self.asked.emit()
+
+    def _render(self) -> None:
+        said = self._said()
+        self.setText(f"{said} {self.value_text()}".strip())
+        self.setAccessibleName(self.text())
+        known = self._figure is not None
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if known else Qt.FocusPolicy.NoFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor if known else Qt.CursorShape.ArrowCursor)
+        self.setToolTip(figure_tip(said, self._figure, self._appearance) if self._figure is not None else "")
+        self.updateGeometry()
+        self.update()

@@ -1,0 +1,118 @@
+"""What a person drops, opens or pastes: a plan, a model, or the name of a model or a GPU. Reads files; knows no Qt.
+
+Everything else is refused in one sentence that says what it is and what is wanted.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.catalog.families import architecture_from_config
+from gpuplanner.catalog.parameters import total_parameters
+from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.store.plan_files import read_plan
+from gpuplanner.units import Display, Unit, show
+from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.plan import MachineChoice, Plan
+from gpuplanner.workload.plan_text import LARGEST_PLAN_BYTES, plan_from_data
+from gpuplanner.workload.reading import read_model_file
+
+PLAN_SUFFIX = ".gpuplan"
+ELSEWHERE = frozenset({".csv", ".tsv", ".xlsx", ".log"})
+"""Files that other places read; this one leaves them alone."""
+OURS = (PLAN_SUFFIX, ".safetensors", ".gguf")
+_NAME_AT_MOST = 200
+
+
+class Names(Protocol):
+    """What resolves names: the workspace."""
+
+    def resolve(self, text: str) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What something turned out to be: one of plan, model and machine. `says` tells the person; `doubts` warn."""
+
+    says: Message
+    plan: Plan | None = None
+    model: ModelChoice | None = None
+    machine: MachineChoice | None = None
+    doubts: tuple[Message, ...] = ()
+
+
+def takes(path: str) -> bool:
+    """Whether a file of this name belongs to this place for sure."""
+    name = Path(path).name.lower()
+    return name.endswith(OURS) or name == "config.json" or name.endswith(".safetensors.index.json")
+
+
+def take_file(path: Path) -> Taken:
+    """What a file is. Raises InputError for what cannot be used here."""
+    if path.suffix.lower() == PLAN_SUFFIX:
+        return _plan(read_plan(path), path.name)
+    try:
+        read = read_model_file(path)
+    except InputError as fault:
+        if fault.message.id == "model.file.plan":
+            return _plan(read_plan(path), path.name)
+        raise
+    return _model(read.architecture, read.read_from, read.read_from, read.problems)
+
+
+def take_text(text: str, names: Names) -> Taken:
+    """What a pasted text is. Raises InputError for what cannot be used here."""
+    text = text.strip()
+    if not text:
+        raise InputError(msg("planui.paste.empty"))
+    if len(text) > LARGEST_PLAN_BYTES:
+        raise InputError(msg("planui.paste.too_long"))
+    if text[0] in "{[":
+        return _json(text)
+    if len(text) > _NAME_AT_MOST or "\n" in text:
+        raise InputError(msg("planui.paste.unknown"))
+    return _named(text, names)
+
+
+def _json(text: str) -> Taken:
+    pasted = msg("planui.paste.name")
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError(msg("planui.paste.not_json")) from None
+    if not isinstance(content, dict):
+        raise InputError(msg("planui.paste.unknown"))
+    if str(content.get("format", "")).startswith("gpuplan/"):
+        return _plan(plan_from_data(content, "gpuplan"), pasted)
+    if not {"model_type", "architectures", "num_hidden_layers"} & content.keys():
+        raise InputError(msg("planui.paste.unknown"))
+    name = content.get("_name_or_path")
+    called = name[:_NAME_AT_MOST] if isinstance(name, str) else ""
+    shape = architecture_from_config(content, called or str(content.get("model_type", ""))[:_NAME_AT_MOST])
+    doubts = tuple(msg(note) for note in shape.notes)
+    return _model(shape, "config.json", pasted, doubts)
+
+
+def _named(text: str, names: Names) -> Taken:
+    found = names.resolve(text)
+    if found.id is not None and found.kind == "model":
+        return Taken(msg("planui.taken.model_name", name=found.name or text), model=ModelChoice(catalog_id=found.id))
+    if found.id is not None and found.kind == "gpu":
+        gpus = found.count or 1
+        machine = MachineChoice(gpu_id=found.id, gpus=gpus, per_node=min(gpus, 8))
+        return Taken(msg("planui.taken.machine", name=found.name or text), machine=machine)
+    if found.id is not None and found.kind == "instance":
+        return Taken(msg("planui.taken.machine", name=found.name or text), machine=MachineChoice(instance_id=found.id))
+    raise InputError(found.reason)
+
+
+def _plan(plan: Plan, name: str | Message) -> Taken:
+    return Taken(msg("planui.taken.plan", name=name), plan=plan)
+
+
+def _model(shape: ModelArchitecture, read_from: str, name: str | Message, doubts: tuple[Message, ...]) -> Taken:
+    size = str(show(total_parameters(shape), Unit.PARAMETER, Display()))
+    says = msg("planui.taken.model", name=name, family=shape.family, size=size)
+    return Taken(says, model=ModelChoice(architecture=shape, read_from=read_from), doubts=doubts)

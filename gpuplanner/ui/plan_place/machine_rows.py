@@ -1,0 +1,223 @@
+"""The rows of the two lists of machines: those that carry the plan, and why the others do not. No widget."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpuplanner.engine.machines import choice_of
+from gpuplanner.engine.search.result import Broken, Candidate, Rejection
+from gpuplanner.messages import Message, MessageValue, msg
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.palette.items import match
+from gpuplanner.ui.plan_place.captions import machine_offer, machine_title, way_parts
+from gpuplanner.ui.plan_place.verdict_card import VERDICTS
+from gpuplanner.ui.table.columns import NOTHING, Column, Look, number_column
+from gpuplanner.ui.table.source import PlainRow
+from gpuplanner.ui.tokens import Verdict
+from gpuplanner.units import GB, GIB, Display, MemoryConvention
+from gpuplanner.workload.plan import MachineChoice
+
+MACHINE = "machine"
+_UNSURE = {Broken.FACTS, Broken.SUPPORT, Broken.PRICE}
+"""What says nothing against the machine's strength, but that it cannot be told or used."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCell:
+    """What the first column shows: the candidate and whether it is pinned."""
+
+    candidate: Candidate
+    pinned: bool
+
+    @property
+    def sort_by(self) -> str:
+        """Sorted by the name of the GPU, then how many."""
+        machine = self.candidate.machine
+        return f"{machine.gpu.name} {machine.gpus:06d}"
+
+
+@dataclass(frozen=True, slots=True)
+class RejectionCell:
+    """What both columns of the second list show."""
+
+    rejection: Rejection
+    sort_by: Any
+
+
+def machine_columns(kind: str) -> list[Column]:
+    """The columns of the machines that carry a plan of this kind."""
+    first = Column(MACHINE, msg("planui.column.machine"), _machine_look, plain=_machine_plain, width=150)
+    per_month = _money_column("usd_per_month", msg("planui.column.month"))
+    per_hour = _money_column("usd_per_hour", msg("planui.column.hour"), shown=False)
+    per_mtoken = _money_column("usd_per_mtoken", msg("planui.column.mtokens"))
+    gpus = number_column("gpus", msg("planui.column.gpus"), width=48, shown=False)
+    free = number_column("free_bytes", msg("planui.column.free"), _memory_unit, _memory_factor, width=60, shown=False)
+    if kind == "serving":
+        speed = [
+            number_column("tpot_s", msg("planui.column.tpot"), lambda _d: "ms", lambda _d: 1e-3, width=54),
+            number_column("ttft_s", msg("planui.column.ttft"), lambda _d: "s", width=54, shown=False),
+            number_column("output_tokens_per_s", msg("planui.column.tokens_per_s"), width=70, shown=False),
+        ]
+        return [first, *speed, per_mtoken, per_month, per_hour, gpus, free]
+    speed = [
+        number_column("job_s", msg("planui.column.job"), lambda _d: "d", lambda _d: 86400.0, width=54),
+        number_column("step_s", msg("planui.column.step"), lambda _d: "s", width=54, shown=False),
+        number_column("tokens_per_s", msg("planui.column.tokens_per_s"), width=70, shown=False),
+        number_column("mfu", msg("planui.column.mfu"), lambda _d: "%", lambda _d: 0.01, width=54, shown=False),
+    ]
+    job_usd = _money_column("job_usd", msg("planui.column.job_cost"))
+    return [first, *speed, job_usd, per_month, per_mtoken, per_hour, gpus, free]
+
+
+def machine_row(candidate: Candidate, columns: Sequence[Column], *, pinned: bool) -> PlainRow:
+    """One row; a value that the search does not give is missing."""
+    return PlainRow(
+        row_id(choice_of(candidate.machine)),
+        tuple(MachineCell(candidate, pinned) if c.id == MACHINE else _value(candidate, c.id) for c in columns),
+    )
+
+
+def row_id(choice: MachineChoice) -> str:
+    """The id of a machine in the lists."""
+    if choice.instance_id is not None:
+        return f"instance/{choice.instance_id}/{choice.nodes}"
+    return f"gpu/{choice.gpu_id}/{choice.gpus}/{choice.per_node}"
+
+
+def rejection_columns() -> list[Column]:
+    """The columns of the others: which, and why not."""
+    return [
+        Column(MACHINE, msg("planui.column.machine"), _rejected_look, plain=_rejected_plain, width=120),
+        Column("why", msg("planui.column.why_not"), _why_look, plain=_why_plain, width=168),
+    ]
+
+
+def rejection_row(rejection: Rejection, position: int) -> PlainRow:
+    """One row. The position tells two offers of the same machine apart."""
+    first = RejectionCell(rejection, rejection_title(rejection))
+    order = (list(Broken).index(rejection.broken), rejection.over if rejection.over is not None else 0.0)
+    return PlainRow(str(position), (first, RejectionCell(rejection, order)))
+
+
+def rejection_title(rejection: Rejection) -> str:
+    """Which machine it is."""
+    if rejection.machine is not None:
+        return machine_title(rejection.machine)
+    if rejection.gpu is not None:
+        return rejection.gpu.name
+    return rejection.instance.gpu_text if rejection.instance is not None else ""
+
+
+def rejection_offer(rejection: Rejection) -> MessageValue:
+    """Whose machine it is."""
+    if rejection.machine is not None:
+        return machine_offer(rejection.machine)
+    instance = rejection.instance
+    return f"{instance.provider} {instance.name}" if instance is not None else msg("planui.machine.bought")
+
+
+def rejection_text(rejection: Rejection, appearance: Appearance) -> str:
+    """Why not, in few words: the constraint, and by how much where there is an amount."""
+    if rejection.over is None or rejection.unit is None:
+        return appearance.text(f"planui.broken.{rejection.broken.value}")
+    over = str(appearance.show(rejection.over, rejection.unit))
+    return appearance.text(f"planui.broken.{rejection.broken.value}.over", over=over)
+
+
+def found_rejections(
+    rejections: Sequence[Rejection], query: str, broken: str, appearance: Appearance
+) -> list[Rejection]:
+    """Those that a text finds, and that broke one constraint where one is chosen."""
+    kept = [r for r in rejections if not broken or r.broken.value == broken]
+    if not query.strip():
+        return kept
+    return [r for r in kept if match(query, _searched(r, appearance)) > 0]
+
+
+def broken_counts(rejections: Sequence[Rejection]) -> list[tuple[str, int]]:
+    """How many machines broke each constraint first, the most frequent first."""
+    return Counter(r.broken.value for r in rejections).most_common()
+
+
+def broken_name(broken: str) -> Message:
+    """What a constraint is called."""
+    return msg(f"planui.broken.{broken}")
+
+
+def _searched(rejection: Rejection, appearance: Appearance) -> str:
+    offer = appearance.said(rejection_offer(rejection))
+    return f"{rejection_title(rejection)} {offer} {rejection_text(rejection, appearance)}"
+
+
+def _value(candidate: Candidate, column: str) -> float | None:
+    if column == "gpus":
+        return float(candidate.machine.gpus)
+    if column == "free_bytes":
+        return candidate.free_bytes
+    return candidate.metrics.get(column)
+
+
+def _machine_look(value: Any, appearance: Appearance) -> Look:
+    if not isinstance(value, MachineCell):
+        return NOTHING
+    machine = value.candidate.machine
+    offer = appearance.said(machine_offer(machine))
+    way = " · ".join(appearance.said(part) for part in way_parts(value.candidate.way))
+    tip = [machine_title(machine), offer, way, appearance.text(f"fit.{value.candidate.fit.name.lower()}")]
+    tip.append(appearance.text("planui.pin.tip"))
+    mark = "" if VERDICTS[value.candidate.fit] is Verdict.PASS else "!"
+    return Look(
+        machine_title(machine), offer, mark=mark, tip="\n".join(t for t in tip if t), check=value.pinned, strong=False
+    )
+
+
+def _machine_plain(value: Any, _display: Display) -> str:
+    if not isinstance(value, MachineCell):
+        return ""
+    offer = machine_offer(value.candidate.machine)
+    return f"{machine_title(value.candidate.machine)} {offer if isinstance(offer, str) else ''}".strip()
+
+
+def _rejected_look(value: Any, appearance: Appearance) -> Look:
+    if not isinstance(value, RejectionCell):
+        return NOTHING
+    offer = appearance.said(rejection_offer(value.rejection))
+    title = rejection_title(value.rejection)
+    return Look(title, offer, tip=f"{title}\n{offer}")
+
+
+def _rejected_plain(value: Any, _display: Display) -> str:
+    return rejection_title(value.rejection) if isinstance(value, RejectionCell) else ""
+
+
+def _why_look(value: Any, appearance: Appearance) -> Look:
+    if not isinstance(value, RejectionCell):
+        return NOTHING
+    verdict = Verdict.UNKNOWN if value.rejection.broken in _UNSURE else Verdict.FAIL
+    reason = appearance.text(value.rejection.reason)
+    return Look(rejection_text(value.rejection, appearance), verdict=verdict, tip=reason)
+
+
+def _why_plain(value: Any, _display: Display) -> str:
+    return value.rejection.broken.value if isinstance(value, RejectionCell) else ""
+
+
+def _money_column(column_id: str, title: Message, *, shown: bool = True) -> Column:
+    return number_column(column_id, title, _currency, _per_usd, width=58, shown=shown)
+
+
+def _currency(display: Display) -> str:
+    return display.currency
+
+
+def _per_usd(display: Display) -> float:
+    return 1.0 / display.per_usd
+
+
+def _memory_unit(display: Display) -> str:
+    return display.memory.value
+
+
+def _memory_factor(display: Display) -> float:
+    return GIB if display.memory is MemoryConvention.GIB else GB

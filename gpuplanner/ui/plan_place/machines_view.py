@@ -1,0 +1,208 @@
+"""The right column: the machines that carry the plan, ranked, and below them why the others do not."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout
+
+from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.machines import choice_of
+from gpuplanner.engine.search.result import Candidate, Rejection
+from gpuplanner.messages import msg
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.fields.choice_field import ChoiceBox
+from gpuplanner.ui.fonts import TextRole
+from gpuplanner.ui.plan_place.machine_rows import (
+    broken_counts,
+    broken_name,
+    found_rejections,
+    machine_columns,
+    machine_row,
+    rejection_columns,
+    rejection_row,
+    row_id,
+)
+from gpuplanner.ui.plan_place.outcome import Searched
+from gpuplanner.ui.settings import Settings
+from gpuplanner.ui.table.source import ListSource
+from gpuplanner.ui.table.view import DataTable
+from gpuplanner.ui.widgets.card import Card
+from gpuplanner.ui.widgets.label import Ink, Label
+from gpuplanner.ui.widgets.search_field import SearchField
+from gpuplanner.ui.widgets.segmented import Option
+from gpuplanner.workload.plan import WORKLOADS, MachineChoice
+
+_TWO_LINES = 46
+_LEAST_TABLE = 150
+_ALL = "all"
+
+
+class MachinesView(Card):
+    """`chosen` carries the machine of the row that a person selected, `pinned` one whose box was ticked."""
+
+    chosen = Signal(object)
+    pinned = Signal(object)
+    copied = Signal(int)
+
+    def __init__(self, appearance: Appearance, settings: Settings) -> None:
+        super().__init__(appearance, msg("planui.machines"), " ")
+        self._appearance = appearance
+        self._candidates: dict[str, Candidate] = {}
+        self._rejections: tuple[Rejection, ...] = ()
+        self._shown_rejections: list[Rejection] = []
+        self._pins: Sequence[MachineChoice] = ()
+        self._selected = ""
+        self._kind = ""
+        self._showing = False
+        self.tables = {kind: self._table(kind, settings) for kind in _kinds()}
+        self._stack = QStackedWidget()
+        for table in self.tables.values():
+            self._stack.addWidget(table)
+        self._stack.setMinimumHeight(_LEAST_TABLE)
+        self._none = Label(appearance, msg("planui.machines.none"), ink=Ink.MUTED, wrap=True)
+        self._none.hide()
+        self.why_title = Label(appearance, msg("planui.why_not"), TextRole.STRONG)
+        self._why_count = Label(appearance, "", TextRole.LABEL, Ink.MUTED)
+        self.search = SearchField(appearance, msg("planui.why_not.search"))
+        self.search.searched.connect(self._fill_rejections)
+        self.filter = ChoiceBox(appearance)
+        self.filter.chosen.connect(self._fill_rejections)
+        self.others = DataTable(
+            appearance, settings, "plan.why_not", rejection_columns(), msg("planui.why_not"), row_height=_TWO_LINES
+        )
+        self.others.horizontalHeader().hide()
+        self.others.rowChosen.connect(self._choose_other)
+        self.others.copied.connect(self.copied)
+        self.others.setMinimumHeight(_LEAST_TABLE)
+        self.body.setSpacing(8)
+        self.body.addWidget(self._none)
+        self.body.addWidget(self._stack, 3)
+        self.body.addLayout(self._why_head())
+        self.body.addWidget(self.others, 2)
+        for signal in (appearance.languageChanged, appearance.displayChanged):
+            signal.connect(self._fill_rejections)
+
+    def show_searched(self, searched: Searched | None, kind: str) -> None:
+        """Show what another search found. The last one stays, muted by its count, until the next is there."""
+        if kind != self._kind:
+            self._kind = kind
+            self._stack.setCurrentWidget(self.tables[kind])
+            self._candidates = {}
+        if searched is None or not searched.current:
+            self.note.say(msg("planui.searching"))
+            if searched is None:
+                self._show([], ())
+            return
+        result = searched.result
+        self._show(result.candidates if result else [], result.rejections if result else ())
+        count = len(self._candidates)
+        self.note.say(msg("planui.machines.count", count=count, total=count + len(self._rejections)))
+
+    def show_selected(self, machine: Machine | None) -> None:
+        """Mark the machine that the estimate is for."""
+        self._selected = row_id(choice_of(machine)) if machine is not None else ""
+        self._mark()
+
+    def show_pins(self, pins: Sequence[MachineChoice]) -> None:
+        """Tick the machines that are in the comparison."""
+        self._pins = tuple(pins)
+        self._fill_candidates()
+
+    def _table(self, kind: str, settings: Settings) -> DataTable:
+        table = DataTable(
+            self._appearance,
+            settings,
+            f"plan.machines.{kind}",
+            machine_columns(kind),
+            msg("planui.machines"),
+            row_height=_TWO_LINES,
+        )
+        table.rowChosen.connect(self._choose)
+        table.checkClicked.connect(self._pin)
+        table.copied.connect(self.copied)
+        return table
+
+    def _why_head(self) -> QVBoxLayout:
+        title = QHBoxLayout()
+        title.setSpacing(8)
+        title.addWidget(self.why_title)
+        title.addWidget(self._why_count, 1)
+        tools = QHBoxLayout()
+        tools.setSpacing(8)
+        tools.addWidget(self.search, 1)
+        tools.addWidget(self.filter, 1)
+        head = QVBoxLayout()
+        head.setContentsMargins(0, 8, 0, 0)
+        head.setSpacing(8)
+        head.addLayout(title)
+        head.addLayout(tools)
+        return head
+
+    def _show(self, candidates: Sequence[Candidate], rejections: Sequence[Rejection]) -> None:
+        self._candidates = {row_id(choice_of(c.machine)): c for c in candidates}
+        self._rejections = tuple(rejections)
+        self._none.setVisible(not candidates and bool(rejections))
+        self._fill_candidates()
+        self._fill_filter()
+        self._fill_rejections()
+
+    def _fill_candidates(self) -> None:
+        if not self._kind:
+            return
+        table = self.tables[self._kind]
+        columns = table.rows.columns
+        rows = [machine_row(c, columns, pinned=choice_of(c.machine) in self._pins) for c in self._candidates.values()]
+        self._showing = True
+        table.set_source(ListSource([c.id for c in columns], rows))
+        self._showing = False
+        self._mark()
+
+    def _fill_filter(self) -> None:
+        everything = Option(_ALL, msg("planui.why_not.all"), str(len(self._rejections)))
+        counts = broken_counts(self._rejections)
+        options = [everything, *(Option(broken, broken_name(broken), str(count)) for broken, count in counts)]
+        current = self.filter.current()
+        self.filter.set_options(options, current if current in {o.id for o in options} else _ALL)
+
+    def _fill_rejections(self) -> None:
+        broken = self.filter.current()
+        wanted = "" if broken == _ALL else broken
+        found = found_rejections(self._rejections, self.search.text(), wanted, self._appearance)
+        self._shown_rejections = found
+        self._why_count.say(msg("planui.why_not.count", count=len(self._rejections)))
+        rows = [rejection_row(rejection, at) for at, rejection in enumerate(found)]
+        self._showing = True
+        self.others.set_source(ListSource([c.id for c in self.others.rows.columns], rows))
+        self.others.setCurrentIndex(self.others.rootIndex())
+        self._showing = False
+
+    def _mark(self) -> None:
+        if not self._kind:
+            return
+        table = self.tables[self._kind]
+        self._showing = True
+        if not self._selected or not table.choose(self._selected):
+            table.clearSelection()
+            table.setCurrentIndex(table.rootIndex())
+        self._showing = False
+
+    def _choose(self, chosen_id: str) -> None:
+        candidate = self._candidates.get(chosen_id)
+        if candidate is not None and not self._showing and chosen_id != self._selected:
+            self.chosen.emit(candidate.machine)
+
+    def _choose_other(self, position: str) -> None:
+        if self._showing or not position:
+            return
+        machine = self._shown_rejections[int(position)].machine
+        if machine is not None:
+            self.chosen.emit(machine)
+
+    def _pin(self, chosen_id: str, _column: str) -> None:
+        candidate = self._candidates.get(chosen_id)
+        if candidate is not None:
+            self.pinned.emit(choice_of(candidate.machine))
+
+
+def _kinds() -> Sequence[str]:
+    return [workload.model_fields["kind"].default for workload in WORKLOADS]

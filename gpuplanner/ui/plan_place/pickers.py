@@ -1,0 +1,120 @@
+"""What the pickers of this place offer: models, machines, and what the limits name. Knows no widget."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from gpuplanner.catalog.entries import GpuProperty, Model
+from gpuplanner.catalog.parameters import active_parameters, total_parameters
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.palette.items import match
+from gpuplanner.ui.plan_place.fields import Field
+from gpuplanner.ui.plan_place.machine_rows import row_id
+from gpuplanner.ui.plan_place.picker import PickItem
+from gpuplanner.units import Unit
+from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.plan import MachineChoice
+
+MOST = 60
+BEST = "best"
+_COUNTED = re.compile(r"^\s*(\d{1,6})\s*(?:[x×*]\s*|\s)(.+)$", re.IGNORECASE)
+_USUAL_COUNTS = (1, 2, 4, 8)
+
+
+def model_items(models: Sequence[Model], query: str, appearance: Appearance) -> Sequence[PickItem]:
+    """The models that a text finds, each with its size."""
+    scored = [(match(query, m.name, m.id, m.family, *m.aliases), m) for m in models]
+    found = [(score, model) for score, model in scored if score > 0]
+    found.sort(key=lambda pair: (-pair[0], pair[1].name.casefold()) if query.strip() else (0, pair[1].name.casefold()))
+    return [
+        PickItem(model.id, model.name, str(appearance.show(model.parameters.value, Unit.PARAMETER)))
+        for _, model in found[:MOST]
+    ]
+
+
+def model_size(choice: ModelChoice, catalog: Any, appearance: Appearance) -> str:
+    """How large a chosen model is, with the active parameters where they are fewer."""
+    model = catalog.models.get(choice.catalog_id) if catalog is not None and choice.catalog_id else None
+    if choice.architecture is not None:
+        total: float = total_parameters(choice.architecture)
+        active: float = active_parameters(choice.architecture)
+    elif model is not None:
+        total = model.parameters.value
+        active = model.active_parameters.value if model.active_parameters else total
+    else:
+        return ""
+    shown = str(appearance.show(total, Unit.PARAMETER))
+    if active < 0.95 * total:
+        return f"{shown} · {appearance.show(active, Unit.PARAMETER)}"
+    return shown
+
+
+def machine_items(catalog: Any, query: str, appearance: Appearance) -> Sequence[PickItem]:
+    """The machines that a text finds: the best of the search, bare GPUs ("4 × H100"), and offers."""
+    items = [PickItem(BEST, appearance.text("planui.machine.best_found"))] if not query.strip() else []
+    if catalog is None:
+        return items
+    counted = _COUNTED.match(query)
+    count, wanted = (int(counted[1]), counted[2]) if counted else (0, query)
+    gpus = sorted(
+        ((match(wanted, g.name, g.id, *g.aliases), g) for g in catalog.gpus.values()), key=lambda pair: -pair[0]
+    )
+    bought = appearance.text("planui.machine.bought")
+    for score, gpu in gpus[:12]:
+        if score > 0 and wanted.strip():
+            memory = gpu.known(GpuProperty.MEMORY_BYTES)
+            size = str(appearance.show(memory.value, Unit.BYTE)) if memory else ""
+            for number in (count,) if count else _USUAL_COUNTS:
+                choice = MachineChoice(gpu_id=gpu.id, gpus=number, per_node=min(number, 8))
+                items.append(PickItem(row_id(choice), f"{number} × {gpu.name}", bought, size))
+    offers = []
+    for instance in catalog.instances.values():
+        if count and instance.gpu_count != count:
+            continue
+        gpu_name = catalog.gpus[instance.gpu_id].name if instance.gpu_id in catalog.gpus else instance.gpu_text
+        score = match(wanted, f"{instance.provider} {instance.name} {gpu_name}")
+        if score > 0:
+            offers.append((score, instance, gpu_name))
+    offers.sort(key=lambda offer: -offer[0])
+    for _, instance, gpu_name in offers[:MOST]:
+        gpus_text = f"{instance.gpu_count} × {gpu_name}" if instance.gpu_count else gpu_name
+        choice = MachineChoice(instance_id=instance.id)
+        items.append(PickItem(row_id(choice), f"{instance.provider} {instance.name}", gpus_text))
+    return items
+
+
+def choice_of_row(item_id: str) -> MachineChoice | None:
+    """The machine that an item stands for, None for the best of the search."""
+    kind, _, rest = item_id.partition("/")
+    if kind == "instance":
+        name, _, nodes = rest.rpartition("/")
+        return MachineChoice(instance_id=name, nodes=int(nodes))
+    if kind == "gpu":
+        name, gpus, per_node = rest.rsplit("/", 2)
+        return MachineChoice(gpu_id=name, gpus=int(gpus), per_node=int(per_node))
+    return None
+
+
+def limit_items(field: Field, catalog: Any, query: str) -> Sequence[PickItem]:
+    """What a limit of several can name: providers, regions, GPUs, each with how many offers there are."""
+    if catalog is None:
+        return ()
+    counts: dict[str, int] = {}
+    for instance in catalog.instances.values():
+        match field.name:
+            case "providers":
+                names = {instance.provider}
+            case "regions":
+                names = {price.region for price in instance.prices if price.region}
+            case _:
+                names = {instance.gpu_id} if instance.gpu_id else set()
+        for name in names:
+            counts[name] = counts.get(name, 0) + 1
+    if field.name == "gpus":
+        titles = {gpu.id: gpu.name for gpu in catalog.gpus.values()}
+        counts = {gpu_id: counts.get(gpu_id, 0) for gpu_id in titles}
+    else:
+        titles = {name: name for name in counts}
+    found = [(item_id, count) for item_id, count in counts.items() if match(query, titles[item_id], item_id) > 0]
+    found.sort(key=lambda pair: (-pair[1], titles[pair[0]].casefold()))
+    return [PickItem(item_id, titles[item_id], str(count) if count else "") for item_id, count in found]

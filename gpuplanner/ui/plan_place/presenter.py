@@ -1,0 +1,419 @@
+"""The state and the commands of the Plan place: which plan is open, what it comes to, what is kept. Knows no widget.
+
+It joins the document (edits, undo), its autosave, and the outcome (estimate and search).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from PySide6.QtCore import QObject, Signal
+
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.catalog.entries import Model
+from gpuplanner.engine.estimate import Change, Estimate
+from gpuplanner.engine.search.result import SearchResult
+from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.store.plan_files import write_plan
+from gpuplanner.store.plans import PlanShelf, Revision, ShelvedPlan
+from gpuplanner.store.store import Store
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.background import Cancel, Jobs
+from gpuplanner.ui.notices import NoticeAction, Notices
+from gpuplanner.ui.plan_place.autosave import Autosave
+from gpuplanner.ui.plan_place.banners import Banner
+from gpuplanner.ui.plan_place.document import PlanDocument
+from gpuplanner.ui.plan_place.edits import with_change, with_kind
+from gpuplanner.ui.plan_place.intake import Taken, take_file, take_text
+from gpuplanner.ui.plan_place.outcome import Outcome
+from gpuplanner.ui.settings import WINDOW, Settings
+from gpuplanner.ui.tokens import Verdict
+from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.plan import MachineChoice, Plan
+
+LAST_PLAN = WINDOW + "plan"
+PLAN, PRESET, WITH = "plan/", "preset/", "with/"
+"""What a path begins with: a plan of the shelf, a preset, or `with/gpu|instance|model/<id>`."""
+SAMPLE = "sample"
+MOST_PINS = 6
+
+
+def _read(path: Path, _cancel: Cancel) -> Taken:
+    return take_file(path)
+
+
+class PlanWorkspace(Protocol):
+    """What of the workspace this place uses."""
+
+    @property
+    def catalog(self) -> Any: ...
+
+    @property
+    def efficiencies(self) -> Efficiencies: ...
+
+    @property
+    def store(self) -> Store: ...
+
+    @property
+    def presets(self) -> Mapping[str, Plan]: ...
+
+    def sample(self) -> Plan: ...
+
+    def stamped(self, plan: Plan) -> Plan: ...
+
+    def explained(self, plan: Plan) -> Estimate: ...
+
+    def search(self, plan: Plan, cancelled: Callable[[], bool]) -> SearchResult: ...
+
+    def resolve(self, text: str) -> Any: ...
+
+
+class PlanPresenter(QObject):
+    """Signals tell what changed; views read the properties."""
+
+    pathChanged = Signal()
+    """Another plan is shown, or the start page."""
+    shelfChanged = Signal()
+    bannersChanged = Signal()
+    catalogRead = Signal()
+    pinsChanged = Signal()
+    savedChanged = Signal()
+
+    def __init__(
+        self,
+        workspace: PlanWorkspace,
+        jobs: Jobs,
+        settings: Settings,
+        notices: Notices,
+        appearance: Appearance,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._workspace = workspace
+        self._jobs = jobs
+        self._settings = settings
+        self._notices = notices
+        self._banners: list[Banner] = []
+        self._preset = ""
+        self._open = False
+        self.catalog: Any = None
+        self.efficiencies: Efficiencies | None = None
+        self.pins: list[MachineChoice] = []
+        self.shelf = PlanShelf(workspace.store)
+        self.presets: Mapping[str, Plan] = {SAMPLE: workspace.sample(), **workspace.presets}
+        """Plans to start from, the sample first."""
+        self.document = PlanDocument(self.presets[SAMPLE], self)
+        self.autosave = Autosave(self.shelf, jobs, workspace.stamped, self)
+        self.outcome = Outcome(workspace, jobs, self)
+        self.document.changed.connect(self._changed)
+        self.autosave.saved.connect(self._saved)
+        self.autosave.failed.connect(self._not_saved)
+        self.autosave.overtaken.connect(self._overtaken)
+        jobs.run(self._read_catalog, self._catalog_read, urgent=True)
+
+    # --- What is shown ------------------------------------------------------------------------------------------------
+
+    @property
+    def plan(self) -> Plan:
+        """The open plan."""
+        return self.document.plan
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a plan is shown; else the start page is."""
+        return self._open
+
+    @property
+    def path(self) -> str:
+        """Where the person is: `plan/<id>`, `preset/<id>`, or nothing for the start page."""
+        if not self._open:
+            return ""
+        return PLAN + self.autosave.plan_id if self.autosave.plan_id else PRESET + self._preset
+
+    @property
+    def banners(self) -> Sequence[Banner]:
+        """What has to be said above the plan."""
+        return tuple(self._banners)
+
+    def shelved(self) -> Sequence[ShelvedPlan]:
+        """The person's plans: pinned first, then the last opened."""
+        try:
+            return self.shelf.listed()
+        except InputError as fault:
+            self._notices.say(fault.message, Verdict.FAIL)
+            return ()
+
+    def models(self) -> Sequence[Model]:
+        """The models of the catalog that can be planned with; none before it has been read."""
+        if self.catalog is None:
+            return ()
+        return [m for m in self.catalog.models.values() if m.architecture is not None]
+
+    def model_name(self, choice: ModelChoice) -> str:
+        """The name of a chosen model."""
+        if choice.architecture is not None:
+            return choice.architecture.name
+        model = self.catalog.models.get(choice.catalog_id) if self.catalog is not None else None
+        return model.name if model is not None else choice.catalog_id or ""
+
+    # --- Opening ------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Go where the person was last: that plan or preset, or the start page."""
+        last = self._settings.kept(LAST_PLAN, "")
+        self.visit(last if isinstance(last, str) else "")
+
+    def visit(self, path: str) -> None:
+        """Go to a path; what it names and is not there any more leads to the start page."""
+        if self._open and path == self.path:
+            return
+        if path.startswith(PLAN) and self.open_shelved(path.removeprefix(PLAN)):
+            return
+        if path.startswith(PRESET) and path.removeprefix(PRESET) in self.presets:
+            self.open_preset(path.removeprefix(PRESET))
+            return
+        if path.startswith(WITH) and self._plan_with(path.removeprefix(WITH)):
+            return
+        self.show_start()
+
+    def _plan_with(self, path: str) -> bool:
+        """Take a GPU, an instance or a model of the catalog into the open plan, or into a new one."""
+        kind, _, entry_id = path.partition("/")
+        if not entry_id or kind not in {"gpu", "instance", "model"}:
+            return False
+        if not self._open:
+            last = self._settings.kept(LAST_PLAN, "")
+            if not (isinstance(last, str) and last.startswith(PLAN) and self.open_shelved(last.removeprefix(PLAN))):
+                self._ensure_open()
+        if kind == "model":
+            self.set_model(ModelChoice(catalog_id=entry_id))
+        elif kind == "gpu":
+            self.document.set_machine(MachineChoice(gpu_id=entry_id, gpus=1, per_node=1))
+        else:
+            self.document.set_machine(MachineChoice(instance_id=entry_id))
+        return True
+
+    def show_start(self) -> None:
+        """Show the start page. The open plan is kept as it is."""
+        self.autosave.flush()
+        self.outcome.stop()
+        self._open = False
+        self._arrived()
+
+    def open_shelved(self, plan_id: str) -> bool:
+        """Open a plan of the shelf at its newest revision. Tells whether it is there."""
+        self.autosave.flush()
+        try:
+            newest = self.shelf.latest(plan_id)
+            if newest is None:
+                return False
+            self.shelf.opened(plan_id)
+        except InputError as fault:
+            self._notices.say(fault.message, Verdict.FAIL)
+            return False
+        self._show(newest.plan, plan_id, newest.id)
+        return True
+
+    def open_preset(self, name: str) -> None:
+        """Open a preset. It becomes a plan of the person's own with the first change."""
+        self._preset = name
+        plan = self.presets[name]
+        self._show(plan if plan.name else plan.model_copy(update={"name": self.preset_name(name)}), "", 0)
+
+    def preset_name(self, name: str) -> str:
+        """What a preset is called."""
+        return self._appearance.text(f"preset.{name}")
+
+    def add(self, plan: Plan) -> None:
+        """Put a new plan on the shelf and open it."""
+        self.autosave.flush()
+        try:
+            plan_id, revision = self.shelf.add(self._workspace.stamped(plan))
+        except InputError as fault:
+            self._show(plan, "", 0)
+            self._not_saved(fault.message)
+            return
+        self._show(plan, plan_id, revision)
+        self.shelfChanged.emit()
+
+    def new_plan(self, name: str, kind: str) -> None:
+        """A new plan of a kind, with the usual values and the model of the sample."""
+        workload = self.presets[SAMPLE].workload
+        empty = type(workload)(model=workload.model)
+        plan = with_kind(Plan(name=name, workload=empty), kind)
+        self.add(plan)
+
+    def duplicate(self, name: str) -> None:
+        """A copy of the open plan under another name; the copy is then open."""
+        self.add(self.plan.model_copy(update={"name": name[:200], "sample": False}))
+
+    def save_as(self, path: Path) -> None:
+        """Write the open plan into a file, in another thread."""
+        plan = self._workspace.stamped(self.plan)
+
+        def work(_cancel: Cancel) -> None:
+            write_plan(path, plan)
+
+        def failed(fault: Exception) -> None:
+            if not isinstance(fault, InputError):
+                raise fault
+            self._notices.say(fault.message, Verdict.FAIL)
+
+        self._jobs.run(
+            work, lambda _none: self._notices.say(msg("planui.written", file=path.name), Verdict.PASS), failed
+        )
+
+    def take_files(self, paths: Sequence[str]) -> None:
+        """Take files that were dropped or opened: read in another thread, told when they are understood."""
+        for path in map(Path, paths):
+            self._take(partial(_read, path))
+
+    def take_text(self, text: str) -> None:
+        """Take text that was pasted."""
+        self._take(lambda _cancel: take_text(text, self._workspace))
+
+    def _take(self, work: Callable[[Cancel], Taken]) -> None:
+        def failed(fault: Exception) -> None:
+            if not isinstance(fault, InputError):
+                raise fault
+            self._notices.say(fault.message, Verdict.WARN)
+
+        self._jobs.run(work, self._taken, failed)
+
+    def _taken(self, taken: Taken) -> None:
+        if taken.plan is not None:
+            self.add(taken.plan)
+        elif taken.model is not None:
+            self._ensure_open()
+            self.set_model(taken.model)
+        elif taken.machine is not None:
+            self._ensure_open()
+            self.document.set_machine(taken.machine)
+        self._notices.say(taken.says, Verdict.PASS)
+        for doubt in taken.doubts:
+            self._notices.say(doubt, Verdict.WARN)
+
+    def _ensure_open(self) -> None:
+        if not self._open:
+            self.new_plan(self._appearance.text("planui.new_name"), "serving")
+
+    # --- Commands on the shelf ----------------------------------------------------------------------------------------
+
+    def pin(self, plan_id: str, pinned: bool) -> None:
+        """Pin a plan to the top of the list, or take the pin out."""
+        self._on_shelf(lambda: self.shelf.pin(plan_id, pinned))
+
+    def remove(self, plan_id: str, name: str) -> None:
+        """Take a plan off the shelf; a notice offers to undo it."""
+        if self._on_shelf(lambda: self.shelf.remove(plan_id)):
+            undo = NoticeAction(msg("planui.undo"), lambda: self._on_shelf(lambda: self.shelf.restore(plan_id)))
+            self._notices.say(msg("planui.removed", name=name), Verdict.INFO, undo)
+
+    def shelved_plan(self, plan_id: str) -> Plan | None:
+        """A plan of the shelf, to compare with."""
+        try:
+            newest = self.shelf.latest(plan_id)
+        except InputError:
+            return None
+        return newest.plan if newest else None
+
+    # --- Commands on the plan -----------------------------------------------------------------------------------------
+
+    def apply(self, change: Change, estimated: Plan) -> None:
+        """Make one of the smallest changes to `estimated`; it can be undone. What the search filled in stays open."""
+        self.document.replace(with_change(self.plan, estimated, change.plan), change.what)
+
+    def set_model(self, choice: ModelChoice) -> None:
+        """Run another model."""
+        if choice != self.plan.workload.model:
+            workload = self.plan.workload.model_copy(update={"model": choice})
+            plan = self.plan.model_copy(update={"workload": workload})
+            self.document.replace(plan, msg(f"field.{workload.kind}.model"))
+
+    def toggle_pin(self, choice: MachineChoice) -> None:
+        """Take a machine into the comparison, or out of it."""
+        if choice in self.pins:
+            self.pins.remove(choice)
+        elif len(self.pins) >= MOST_PINS:
+            self._notices.say(msg("planui.pins_full", most=MOST_PINS), Verdict.WARN)
+            return
+        else:
+            self.pins.append(choice)
+        self.pinsChanged.emit()
+
+    # --- Banners ------------------------------------------------------------------------------------------------------
+
+    def close_banner(self, banner_id: str) -> None:
+        """Take a banner away."""
+        self._banners = [b for b in self._banners if b.id != banner_id]
+        self.bannersChanged.emit()
+
+    def _tell(self, banner: Banner) -> None:
+        self._banners = [*(b for b in self._banners if b.id != banner.id), banner]
+        self.bannersChanged.emit()
+
+    def _overtaken(self, other: Revision) -> None:
+        take = NoticeAction(msg("planui.conflict.take"), lambda: self._adopt(other))
+        self._tell(Banner("conflict", msg("planui.conflict"), Verdict.WARN, (take,)))
+
+    def _adopt(self, other: Revision) -> None:
+        self.close_banner("conflict")
+        self.document.replace(other.plan, msg("planui.conflict.taken"))
+
+    def _not_saved(self, reason: Message) -> None:
+        again = NoticeAction(msg("planui.try_again"), self.autosave.retry)
+        self._tell(Banner("not-saved", reason, Verdict.FAIL, (again,), closable=False))
+        self.savedChanged.emit()
+
+    # --- Inside -------------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """The window closes: keep what has not been kept."""
+        self.outcome.stop()
+        self.autosave.flush()
+
+    def _show(self, plan: Plan, plan_id: str, revision: int) -> None:
+        self.autosave.follow(plan_id, revision)
+        self._banners = []
+        self.bannersChanged.emit()
+        self._open = True
+        self.document.open(plan)
+        self._arrived()
+
+    def _arrived(self) -> None:
+        self._settings.keep(LAST_PLAN, self.path)
+        self.pathChanged.emit()
+        self.savedChanged.emit()
+
+    def _changed(self, label: str) -> None:
+        if label:
+            self.autosave.keep(self.plan, label)
+            self.savedChanged.emit()
+        if self._open:
+            self.outcome.work_out(self.plan)
+
+    def _saved(self) -> None:
+        if any(b.id == "not-saved" for b in self._banners):
+            self.close_banner("not-saved")
+        if self._settings.kept(LAST_PLAN, "") != self.path:
+            self._arrived()
+        self.shelfChanged.emit()
+        self.savedChanged.emit()
+
+    def _on_shelf(self, work: Any) -> bool:
+        try:
+            work()
+        except InputError as fault:
+            self._notices.say(fault.message, Verdict.FAIL)
+            return False
+        self.shelfChanged.emit()
+        return True
+
+    def _read_catalog(self, _cancel: Cancel) -> tuple[Any, Efficiencies]:
+        return self._workspace.catalog, self._workspace.efficiencies
+
+    def _catalog_read(self, found: tuple[Any, Efficiencies]) -> None:
+        self.catalog, self.efficiencies = found
+        self.catalogRead.emit()

@@ -1,0 +1,80 @@
+"""What is not known and what was assumed, a sentence each; and the rules of thumb that bear on the plan."""
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from gpuplanner.catalog.entries import Rule
+from gpuplanner.engine.estimate import Estimate
+from gpuplanner.messages import Message, MessageValue, msg
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.fonts import TextRole
+from gpuplanner.ui.plan_place.host_card import rule_texts, rule_tip
+from gpuplanner.ui.tokens import Verdict
+from gpuplanner.ui.widgets.card import Card
+from gpuplanner.ui.widgets.label import Ink, Label
+from gpuplanner.ui.widgets.notice_box import NoticeBox
+
+
+class RemarksCard(Card):
+    """Without anything to say there is no card."""
+
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance, msg("planui.remarks"))
+        self._appearance = appearance
+        self._said: tuple[tuple[Message, Verdict], ...] = ()
+        self.body.setSpacing(6)
+
+    def show_estimate(self, estimate: Estimate) -> None:
+        """Show another estimate."""
+        said = [(message, Verdict.UNKNOWN) for message in estimate.unknown]
+        said += [(message, Verdict.INFO) for message in estimate.remarks]
+        wanted = tuple(dict.fromkeys(said))
+        self.setVisible(bool(wanted))
+        if wanted == self._said:
+            return
+        self._said = wanted
+        _empty(self.body)
+        for message, verdict in wanted:
+            self.body.addWidget(NoticeBox(self._appearance, message, verdict))
+
+
+class RulesCard(Card):
+    """What the rules of thumb say about a plan of this kind, and what holds."""
+
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance, msg("planui.rules"), msg("planui.rules.note"))
+        self._appearance = appearance
+        self._rules: tuple[Rule, ...] = ()
+        appearance.languageChanged.connect(self._render)
+
+    def show_rules(self, rules: Sequence[Rule]) -> None:
+        """Show other rules; without any there is no card."""
+        self.setVisible(bool(rules))
+        if tuple(rules) != self._rules:
+            self._rules = tuple(rules)
+            self._render()
+
+    def _render(self) -> None:
+        _empty(self.body)
+        for rule in self._rules:
+            claim, reason = rule_texts(rule, self._appearance)
+            self.body.addWidget(self._rule(claim, reason, rule_tip(rule, self._appearance)))
+
+    def _rule(self, claim: MessageValue, reason: MessageValue, tip: str) -> QWidget:
+        holder = QWidget()
+        layout = QVBoxLayout(holder)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addWidget(Label(self._appearance, claim, wrap=True))
+        layout.addWidget(Label(self._appearance, reason, TextRole.LABEL, Ink.MUTED, wrap=True))
+        holder.setToolTip(tip)
+        return holder
+
+
+def _empty(layout: QVBoxLayout) -> None:
+    while (item := layout.takeAt(0)) is not None:
+        widget = item.widget()
+        if widget is not None:
+            widget.hide()
+            widget.deleteLater()

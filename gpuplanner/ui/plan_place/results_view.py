@@ -1,0 +1,135 @@
+"""The middle column: the verdict first, then memory, time, why, cost, host, remarks. Empty until something is known."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from gpuplanner.catalog.entries import Rule
+from gpuplanner.engine.estimate import Estimate
+from gpuplanner.messages import msg
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.plan_place.changes_card import ChangesCard
+from gpuplanner.ui.plan_place.cost_card import CostCard
+from gpuplanner.ui.plan_place.figure_ids import NEEDED, figure_of
+from gpuplanner.ui.plan_place.headlines import headlines
+from gpuplanner.ui.plan_place.host_card import HostCard
+from gpuplanner.ui.plan_place.memory_card import MemoryCard
+from gpuplanner.ui.plan_place.outcome import Worked
+from gpuplanner.ui.plan_place.remarks_card import RemarksCard, RulesCard
+from gpuplanner.ui.plan_place.time_card import TimeCard
+from gpuplanner.ui.plan_place.verdict_card import VerdictCard
+from gpuplanner.ui.plan_place.why_card import WhyCard
+from gpuplanner.ui.tokens import GAP, Verdict
+from gpuplanner.ui.widgets.label import Ink, Label
+from gpuplanner.ui.widgets.notice_box import NoticeBox
+
+
+class ResultsView(QWidget):
+    """`whyShown`: the explanation of another number is shown and should be in sight."""
+
+    whyShown = Signal()
+
+    def __init__(
+        self,
+        appearance: Appearance,
+        rules: Callable[[], Mapping[str, Rule]],
+        copied: Callable[[], object],
+    ) -> None:
+        super().__init__()
+        self._appearance = appearance
+        self._rules = rules
+        self._asked = ""
+        self._estimate: Estimate | None = None
+        self._problem = NoticeBox(appearance, "", Verdict.WARN)
+        self._waiting = Label(appearance, msg("planui.working"), ink=Ink.MUTED)
+        self.verdict = VerdictCard(appearance)
+        self.changes = ChangesCard(appearance)
+        self.memory = MemoryCard(appearance)
+        self.time = TimeCard(appearance)
+        self.why = WhyCard(appearance, copied)
+        self.cost = CostCard(appearance)
+        self.host = HostCard(appearance, rules)
+        self.remarks = RemarksCard(appearance)
+        self.advice = RulesCard(appearance)
+        self._cards = (
+            self.verdict,
+            self.changes,
+            self.memory,
+            self.time,
+            self.why,
+            self.cost,
+            self.host,
+            self.remarks,
+            self.advice,
+        )
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(GAP)
+        layout.addWidget(self._problem)
+        layout.addWidget(self._waiting)
+        for card in self._cards:
+            layout.addWidget(card)
+            card.hide()
+        layout.addStretch(1)
+        for source in (self.verdict, self.memory, self.time, self.cost, self.host):
+            source.asked.connect(self.explain)
+        self._problem.hide()
+
+    def show_worked(self, worked: Worked) -> None:
+        """Show another estimate, or why there is none. One of an earlier state of the plan stays in sight."""
+        self._problem.setVisible(worked.problem is not None)
+        if worked.problem is not None:
+            self._problem.say(worked.problem, Verdict.WARN)
+        estimate = worked.estimate
+        self._waiting.setVisible(estimate is None and worked.problem is None)
+        if estimate is None:
+            self._estimate = None
+            for card in self._cards:
+                card.hide()
+            return
+        if estimate is self._estimate:
+            return
+        self._estimate = estimate
+        self._show(estimate, found=worked.found)
+
+    def explain(self, figure_id: str) -> None:
+        """Explain a number of the estimate."""
+        figure = figure_of(self._estimate, figure_id) if self._estimate is not None else None
+        if figure is not None:
+            self._asked = figure_id
+            self.why.explain(figure_id, figure)
+            self.whyShown.emit()
+
+    def _show(self, estimate: Estimate, *, found: bool) -> None:
+        self.setUpdatesEnabled(False)
+        try:
+            for card in (self.verdict, self.memory, self.why, self.cost):
+                card.show()
+            self.verdict.show_estimate(estimate, found=found)
+            self.changes.show_changes(estimate.changes)
+            self.memory.show_estimate(estimate)
+            self.time.show_estimate(estimate)
+            self._explain_again(estimate)
+            self.cost.show_estimate(estimate)
+            self.host.show_estimate(estimate)
+            self.remarks.show_estimate(estimate)
+            self.advice.show_rules(self._bearing(estimate))
+        finally:
+            self.setUpdatesEnabled(True)
+
+    def _explain_again(self, estimate: Estimate) -> None:
+        """The same number as before, of the new estimate; at first the one after memory, which is the speed."""
+        asked = figure_of(estimate, self._asked) if self._asked else None
+        if asked is None:
+            first = next((h for h in headlines(estimate) if h.figure is not None and h.id != NEEDED), None)
+            self._asked = first.id if first is not None else NEEDED
+            asked = figure_of(estimate, self._asked)
+        if asked is not None:
+            self.why.explain(self._asked, asked)
+
+    def _bearing(self, estimate: Estimate) -> Sequence[Rule]:
+        """The rules of thumb about what this estimate is about, but for those that stand with the host's needs."""
+        beside = {rule_id for need in estimate.host for rule_id, _ in need.rules}
+        topics = {"memory_headroom", "memory", "link", estimate.plan.workload.kind}
+        return [r for r in self._rules().values() if topics.intersection(r.bears_on) and r.id not in beside]

@@ -1,0 +1,269 @@
+"""What stands in the place of a plan before one is open: one thing to do, the sample, presets, and own plans."""
+
+from collections.abc import Mapping, Sequence
+
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QKeyEvent, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractButton, QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from gpuplanner.messages import MessageValue, msg
+from gpuplanner.store.plans import ShelvedPlan
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.fonts import TextRole, font
+from gpuplanner.ui.icons import draw_icon
+from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_box
+from gpuplanner.ui.plan_place.captions import ago
+from gpuplanner.ui.tokens import GAP, RADIUS_FIELD
+from gpuplanner.ui.widgets.button import Button, ButtonKind
+from gpuplanner.ui.widgets.card import Card, line
+from gpuplanner.ui.widgets.label import Ink, Label
+from gpuplanner.workload.plan import Plan
+
+_WIDTH = 860
+_TILE_WIDTH = 250
+_TILE_HEIGHT = 62
+_ROW_HEIGHT = 44
+_ICONS = {"serving": "server", "training": "sliders-horizontal"}
+
+
+class StartView(QWidget):
+    """Each signal carries what it is about: a preset's name, or a plan's id."""
+
+    newWanted = Signal()
+    fileWanted = Signal()
+    presetWanted = Signal(str)
+    planWanted = Signal(str)
+    pinToggled = Signal(str, bool)
+    removeWanted = Signal(str, str)
+
+    def __init__(self, appearance: Appearance, presets: Mapping[str, Plan]) -> None:
+        super().__init__()
+        self._appearance = appearance
+        self._rows: list[PlanRow] = []
+        self._plans_card = Card(appearance, msg("planui.start.yours"), " ")
+        self._plans_card.body.setSpacing(0)
+        self._plans_card.hide()
+        self.tiles = [Tile(appearance, name, plan.workload.kind) for name, plan in presets.items() if not plan.sample]
+        for tile in self.tiles:
+            tile.clicked.connect(lambda _=False, wanted=tile.preset: self.presetWanted.emit(wanted))
+        self._tile_grid = QGridLayout()
+        self._tile_grid.setSpacing(10)
+        presets_card = Card(appearance, msg("planui.start.presets"), msg("planui.start.presets.note"))
+        presets_card.body.addLayout(self._tile_grid)
+        column = QVBoxLayout()
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GAP)
+        column.addWidget(self._welcome())
+        column.addWidget(self._plans_card)
+        column.addWidget(presets_card)
+        column.addStretch(1)
+        inner = QWidget()
+        inner.setLayout(column)
+        inner.setMaximumWidth(_WIDTH)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(GAP + 2, GAP + 2, GAP + 2, GAP + 2)
+        layout.addStretch(1)
+        layout.addWidget(inner, 1000)
+        layout.addStretch(1)
+        self._columns = 0
+        self._place()
+
+    def show_plans(self, plans: Sequence[ShelvedPlan]) -> None:
+        """Show other plans of the person."""
+        while (item := self._plans_card.body.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        self._rows = []
+        for position, plan in enumerate(plans):
+            if position:
+                self._plans_card.body.addWidget(line(self._appearance))
+            row = PlanRow(self._appearance, plan)
+            row.opened.connect(lambda wanted=plan.id: self.planWanted.emit(wanted))
+            row.pinToggled.connect(lambda on, wanted=plan.id: self.pinToggled.emit(wanted, on))
+            row.removed.connect(lambda wanted=plan: self.removeWanted.emit(wanted.id, wanted.name))
+            self._plans_card.body.addWidget(row)
+            self._rows.append(row)
+        self._plans_card.note.say(msg("planui.start.yours.note"))
+        self._plans_card.setVisible(bool(plans))
+
+    def rows(self) -> Sequence["PlanRow"]:
+        """The rows of the person's plans."""
+        return tuple(self._rows)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+
+    def _welcome(self) -> QWidget:
+        card = Card(self._appearance, padding=22)
+        title = Label(self._appearance, msg("planui.start.title"), TextRole.HEADLINE, wrap=True)
+        says = Label(self._appearance, msg("planui.start.says"), ink=Ink.MUTED, wrap=True)
+        self.new_button = Button(self._appearance, msg("planui.start.new"), ButtonKind.PRIMARY, icon="plus")
+        self.new_button.clicked.connect(self.newWanted)
+        sample = Button(self._appearance, msg("planui.start.sample"), icon="flag")
+        sample.clicked.connect(lambda: self.presetWanted.emit("sample"))
+        open_file = Button(self._appearance, msg("planui.start.open"), ButtonKind.QUIET, icon="folder-open")
+        open_file.clicked.connect(self.fileWanted)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        for button in (self.new_button, sample, open_file):
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        card.body.addWidget(title)
+        card.body.addWidget(says)
+        card.body.addSpacing(4)
+        card.body.addLayout(buttons)
+        return card
+
+    def _place(self) -> None:
+        columns = max(1, min(3, (min(self.width(), _WIDTH) - 60) // _TILE_WIDTH))
+        if columns == self._columns:
+            return
+        self._columns = columns
+        for position, tile in enumerate(self.tiles):
+            self._tile_grid.addWidget(tile, position // columns, position % columns)
+        for column in range(3):
+            self._tile_grid.setColumnStretch(column, int(column < columns))
+
+
+class Tile(QAbstractButton):
+    """A preset: what it is, and of which kind."""
+
+    def __init__(self, appearance: Appearance, preset: str, kind: str) -> None:
+        super().__init__()
+        self._appearance = appearance
+        self.preset = preset
+        self._kind = kind
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        appearance.languageChanged.connect(self._render)
+        appearance.themeChanged.connect(self.update)
+        self._render()
+
+    def sizeHint(self) -> QSize:
+        return QSize(_TILE_WIDTH, _TILE_HEIGHT)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        super().enterEvent(event)
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        tokens = self._appearance.tokens
+        painter = painter_for(self)
+        area = QRectF(self.rect())
+        border = tokens.line_strong if self.underMouse() else tokens.line
+        rounded_box(painter, area, RADIUS_FIELD + 2, tokens.hover if self.underMouse() else tokens.card, border)
+        badge = QRectF(12, (area.height() - 34) / 2, 34, 34)
+        rounded_box(painter, badge, 8, tokens.primary_wash)
+        draw_icon(painter, _ICONS.get(self._kind, "file-text"), badge.adjusted(9, 9, -9, -9), tokens.primary_ink)
+        words = area.adjusted(58, 0, -10, 0)
+        painter.setFont(font(TextRole.STRONG))
+        draw_text(painter, QRectF(words.left(), 12, words.width(), 20), self.text(), tokens.text)
+        painter.setFont(font(TextRole.LABEL))
+        note = self._appearance.text(f"planui.kind.{self._kind}")
+        draw_text(painter, QRectF(words.left(), 32, words.width(), 18), note, tokens.muted)
+        if self.hasFocus():
+            focus_ring(painter, area, RADIUS_FIELD + 2, tokens.primary)
+
+    def _render(self) -> None:
+        self.setText(self._appearance.text(f"preset.{self.preset}"))
+        self.setAccessibleName(self.text())
+        self.setToolTip(self.text())
+        self.update()
+
+
+class PlanRow(QWidget):
+    """One of the person's plans: its name, when it was worked on, a pin, and a way to remove it."""
+
+    opened = Signal()
+    pinToggled = Signal(bool)
+    removed = Signal()
+
+    def __init__(self, appearance: Appearance, plan: ShelvedPlan) -> None:
+        super().__init__()
+        self._appearance = appearance
+        self.plan = plan
+        self.setFixedHeight(_ROW_HEIGHT)
+        name: MessageValue = plan.name or msg("planui.unnamed")
+        self.button = _NameButton(appearance, name)
+        self.button.clicked.connect(self.opened)
+        when = Label(appearance, ago(plan.modified), TextRole.LABEL, Ink.MUTED)
+        pin = Button(
+            appearance,
+            msg("planui.unpin" if plan.pinned else "planui.pin"),
+            ButtonKind.QUIET,
+            icon="pin",
+            icon_only=True,
+            small=True,
+        )
+        pin.setCheckable(True)
+        pin.setChecked(plan.pinned)
+        pin.clicked.connect(lambda: self.pinToggled.emit(not plan.pinned))
+        remove = Button(appearance, msg("planui.remove"), ButtonKind.QUIET, icon="trash-2", icon_only=True, small=True)
+        remove.clicked.connect(self.removed)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 4, 0, 4)
+        layout.setSpacing(8)
+        layout.addWidget(self.button, 1)
+        layout.addWidget(when)
+        layout.addWidget(pin)
+        layout.addWidget(remove)
+
+
+class _NameButton(QAbstractButton):
+    def __init__(self, appearance: Appearance, name: MessageValue) -> None:
+        super().__init__()
+        self._appearance = appearance
+        self._name = name
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        appearance.languageChanged.connect(self._render)
+        appearance.themeChanged.connect(self.update)
+        self._render()
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, 34)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        super().enterEvent(event)
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        tokens = self._appearance.tokens
+        painter = painter_for(self)
+        area = QRectF(self.rect())
+        draw_icon(painter, "file-text", QRectF(4, area.center().y() - 8, 16, 16), tokens.muted)
+        painter.setFont(font(TextRole.BODY))
+        ink = tokens.primary_ink if self.underMouse() else tokens.text
+        draw_text(painter, area.adjusted(30, 0, -4, 0), self.text(), ink)
+        if self.hasFocus():
+            focus_ring(painter, area, RADIUS_FIELD, tokens.primary)
+
+    def _render(self) -> None:
+        self.setText(self._appearance.said(self._name))
+        self.setAccessibleName(self.text())
+        self.update()

@@ -1,0 +1,168 @@
+"""The first card of the result: fits or not, on which machine, run how, limited by what, and the figures in front."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from gpuplanner.engine.estimate import Estimate, Fit
+from gpuplanner.messages import Message, MessageValue, msg
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.fonts import TextRole
+from gpuplanner.ui.plan_place.captions import limiting, machine_offer, machine_title, named, way_text
+from gpuplanner.ui.plan_place.figure_flow import FigureFlow, Named
+from gpuplanner.ui.plan_place.figure_ids import NEEDED, name_of
+from gpuplanner.ui.plan_place.headlines import Headline, capacity, headlines
+from gpuplanner.ui.plan_place.spread_row import SpreadRow
+from gpuplanner.ui.tokens import Verdict
+from gpuplanner.ui.widgets.button import Button, ButtonKind
+from gpuplanner.ui.widgets.card import Card
+from gpuplanner.ui.widgets.figure_label import FigureLabel, certainty_text
+from gpuplanner.ui.widgets.label import Ink, Label
+from gpuplanner.ui.widgets.verdict_tag import VerdictTag
+
+VERDICTS = {Fit.FITS: Verdict.PASS, Fit.TIGHT: Verdict.WARN, Fit.DOES_NOT_FIT: Verdict.FAIL}
+_NARROW = 430
+
+
+class VerdictCard(Card):
+    """`asked` carries the id of a figure; `machineWanted`: another machine is to be chosen."""
+
+    asked = Signal(str)
+    machineWanted = Signal()
+    foundWanted = Signal()
+
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance)
+        self._appearance = appearance
+        self._estimate: Estimate | None = None
+        self._found = True
+        self._tag = VerdictTag(appearance)
+        self._machine = Label(appearance, "", TextRole.STRONG)
+        self._way = Label(appearance, "", ink=Ink.MUTED)
+        self._way.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.machine_button = Button(appearance, msg("planui.machine.change"), ButtonKind.QUIET, small=True)
+        self.machine_button.clicked.connect(self.machineWanted)
+        self._limited = Label(appearance, msg("planui.limited_by"), ink=Ink.MUTED)
+        self._limit = Label(appearance, "", TextRole.STRONG)
+        self._row = SpreadRow(_beside(self._tag, self._machine), _beside(self._limited, self._limit, spacing=5))
+        self._best = Button(appearance, msg("planui.machine.best"), ButtonKind.QUIET, small=True)
+        self._best.clicked.connect(self.foundWanted)
+        self._reasons = QVBoxLayout()
+        self._reasons.setSpacing(4)
+        self._lines: list[QWidget] = []
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(14)
+        self._grid.setVerticalSpacing(8)
+        self._figures = [FigureLabel(appearance, "") for _ in range(4)]
+        self._shown: list[Headline] = []
+        for position, label in enumerate(self._figures):
+            label.explained.connect(lambda at=position: self._ask(at))
+        self._columns = 0
+        self._capacity = FigureFlow(appearance)
+        self._capacity.asked.connect(self.asked)
+        second = QHBoxLayout()
+        second.setSpacing(6)
+        second.addWidget(self._way, 1)
+        second.addWidget(self._best)
+        second.addWidget(self.machine_button)
+        self.body.addWidget(self._row)
+        self.body.addLayout(second)
+        self.body.addLayout(self._reasons)
+        self.body.addLayout(self._grid)
+        self.body.addWidget(self._capacity)
+        for signal in (appearance.languageChanged, appearance.displayChanged):
+            signal.connect(self._render)
+        self._place()
+
+    def show_estimate(self, estimate: Estimate, *, found: bool) -> None:
+        """Show another estimate. `found`: the search chose the machine."""
+        self._estimate = estimate
+        self._found = found
+        self._render()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+
+    def _place(self) -> None:
+        columns = 4 if self.width() >= _NARROW else 2
+        if columns == self._columns:
+            return
+        self._columns = columns
+        for position, label in enumerate(self._figures):
+            self._grid.addWidget(label, position // columns, position % columns)
+
+    def _render(self) -> None:
+        estimate, appearance = self._estimate, self._appearance
+        if estimate is None:
+            return
+        self._tag.set_verdict(VERDICTS[estimate.fit], msg(f"fit.{estimate.fit.name.lower()}"))
+        self._machine.say(machine_title(estimate.machine))
+        way = way_text(estimate, appearance)
+        offer = appearance.said(machine_offer(estimate.machine))
+        self._way.say(" · ".join(part for part in (offer, way) if part))
+        self._way.setToolTip(self._way.text())
+        limit = limiting(estimate)
+        self._limited.setVisible(limit is not None)
+        self._limit.setVisible(limit is not None)
+        if limit is not None:
+            self._limit.say(named("limit", limit[0].value, appearance))
+            self._limit.setToolTip(appearance.text("planui.limited_by.share", share=f"{limit[1]:.0%}"))
+        self._best.setVisible(not self._found)
+        self._show_reasons(estimate)
+        self._show_headlines(estimate)
+        self._show_capacity(estimate)
+        self._row.arrange()
+
+    def _show_reasons(self, estimate: Estimate) -> None:
+        for widget in self._lines:
+            self._reasons.removeWidget(widget)
+            widget.hide()
+            widget.deleteLater()
+        self._lines = []
+        said: list[tuple[Message, Ink]] = []
+        if estimate.fit is not Fit.FITS:
+            said.append((estimate.reason, Ink.TEXT))
+        said += [(unmet, Ink.FAIL) for unmet in estimate.unmet]
+        for message, ink in said:
+            label = Label(self._appearance, message, ink=ink, wrap=True, selectable=True)
+            self._reasons.addWidget(label)
+            self._lines.append(label)
+
+    def _show_headlines(self, estimate: Estimate) -> None:
+        self._shown = list(headlines(estimate))
+        for label, headline in zip(self._figures, self._shown, strict=True):
+            label.set_label(name_of(headline.id, self._appearance))
+            label.set_figure(headline.figure, self._note(headline, estimate))
+
+    def _note(self, headline: Headline, estimate: Estimate) -> MessageValue:
+        if headline.figure is None:
+            known = estimate.machine.usd_per_hour is not None or "usd" not in headline.id
+            return msg("planui.not_known") if known else msg("planui.price_not_known")
+        if headline.id == NEEDED:
+            usable = self._appearance.show(estimate.memory.usable.value, estimate.memory.usable.unit)
+            return msg("planui.of_usable", usable=str(usable))
+        price = estimate.machine.price
+        if "usd" in headline.id and price is not None and price.date:
+            spread = certainty_text(self._appearance, headline.figure)
+            return msg("planui.price_of", spread=spread, date=price.date)
+        return ""
+
+    def _show_capacity(self, estimate: Estimate) -> None:
+        in_front = {headline.id for headline in self._shown}
+        rest = [h for h in capacity(estimate) if h.id not in in_front]
+        self._capacity.set_figures([Named(h.id, name_of(h.id, self._appearance), h.figure) for h in rest])
+
+    def _ask(self, at: int) -> None:
+        self.asked.emit(self._shown[at].id)
+
+
+def _beside(*widgets: QWidget, spacing: int = 10) -> QWidget:
+    holder = QWidget()
+    layout = QHBoxLayout(holder)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(spacing)
+    for widget in widgets:
+        layout.addWidget(widget, 0, Qt.AlignmentFlag.AlignVCenter)
+    layout.addStretch(1)
+    return holder

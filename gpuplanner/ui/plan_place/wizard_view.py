@@ -1,0 +1,260 @@
+"""The left column: what to run, how it is used, within which limits, how it runs. Drawn from the workload's type."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+
+from gpuplanner.messages import Message, MessageValue, msg
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.fonts import TextRole, font
+from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
+from gpuplanner.ui.plan_place.controls import ModelRow, Row, make_row
+from gpuplanner.ui.plan_place.edits import applies, value_of
+from gpuplanner.ui.plan_place.field_grid import FieldGrid
+from gpuplanner.ui.plan_place.fields import LIMITS, Field, all_fields
+from gpuplanner.ui.plan_place.picker import PickItem
+from gpuplanner.ui.widgets.button import Button, ButtonKind
+from gpuplanner.ui.widgets.card import Card
+from gpuplanner.ui.widgets.label import Label
+from gpuplanner.ui.widgets.segmented import Option, Segmented
+from gpuplanner.workload.plan import WORKLOADS, Plan
+
+STEPS = (("model",), ("use", "goals"), (LIMITS,), ("way",))
+"""The steps of the wizard, in order, each with the steps of the types that stand in it."""
+_BADGE = 20
+
+
+class WizardView(Card):
+    """All steps in one card; they can be visited in any order. `edited` carries a field and its new value."""
+
+    edited = Signal(object, object)
+    left = Signal()
+    kindChosen = Signal(str)
+    modelWanted = Signal()
+
+    def __init__(self, appearance: Appearance, find: Callable[[Field, str], Sequence[PickItem]]) -> None:
+        super().__init__(appearance)
+        self._appearance = appearance
+        self._find = find
+        self._plan: Plan | None = None
+        self._sections: dict[str, list[Section]] = {}
+        self._limits: list[Section] = []
+        self._kind = Segmented(
+            appearance,
+            [Option(kind, msg(f"planui.kind.{kind}")) for kind in _kinds()],
+            name=msg("planui.kind"),
+        )
+        self._kind.chosen.connect(self.kindChosen)
+        self.body.setSpacing(22)
+
+    def rows(self, kind: str) -> Sequence[Row]:
+        """Every row that a workload kind has."""
+        self._build(kind)
+        return [row for section in self._sections[kind] for row in section.rows()]
+
+    def row(self, key: str) -> Row | None:
+        """The row of a field, by its key."""
+        sections = [section for kept in self._sections.values() for section in kept]
+        return next((row for section in sections for row in section.rows() if row.field.key == key), None)
+
+    @property
+    def model_row(self) -> ModelRow | None:
+        """The row of the model of the kind that is shown."""
+        kind = self._plan.workload.kind if self._plan else ""
+        return next((r for r in self.rows(kind) if isinstance(r, ModelRow)), None) if kind else None
+
+    def show_plan(self, plan: Plan) -> None:
+        """Show what the plan says."""
+        kind = plan.workload.kind
+        self._build(kind)
+        changed_kind = self._plan is None or self._plan.workload.kind != kind
+        self._plan = plan
+        self._kind.choose(kind)
+        if changed_kind:
+            for other, sections in self._sections.items():
+                for section in sections:
+                    section.setVisible(other == kind)
+            first = self._sections[kind][0]
+            first.take(self._kind)
+        for row in self.rows(kind):
+            row.set_value(value_of(plan, row.field))
+        self._lay_out()
+
+    def show_automatic(self, says: Mapping[str, MessageValue]) -> None:
+        """Say what holds in the fields that are left open, by field name."""
+        if self._plan is None:
+            return
+        for row in self.rows(self._plan.workload.kind):
+            if row.field.optional:
+                row.set_automatic(says.get(row.field.name))
+
+    def leave(self) -> bool:
+        """Close the help of a field. Tells whether one was open."""
+        kind = self._plan.workload.kind if self._plan else ""
+        return any(row.hide_help() for row in self.rows(kind)) if kind else False
+
+    def put_first(self, widget: QWidget) -> None:
+        """Put something above the first step: the name of the plan."""
+        self.body.insertWidget(0, widget)
+
+    def refresh(self) -> None:
+        """What fields of several offer is known now: show their names."""
+        if self._plan is not None:
+            self.show_plan(self._plan)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._lay_out()
+
+    def _build(self, kind: str) -> None:
+        if kind in self._sections:
+            return
+        fields = all_fields(kind)
+        sections = []
+        for number, steps in enumerate(STEPS, 1):
+            rows = [self._row(field) for field in fields if field.ask.step in steps]
+            if not rows:
+                continue
+            section = Section(self._appearance, number, msg(f"planui.step.{kind}.{steps[0]}"), rows)
+            section.setVisible(False)
+            section.toggled.connect(self._lay_out)
+            sections.append(section)
+            self.body.addWidget(section)
+        self._sections[kind] = sections
+
+    def _row(self, field: Field) -> Row:
+        row = make_row(self._appearance, field, self._find)
+        row.edited.connect(lambda value: self._edited(field, value))
+        row.left.connect(self.left)
+        if isinstance(row, ModelRow):
+            row.wanted.connect(self.modelWanted)
+        return row
+
+    def _edited(self, field: Field, value: Any) -> None:
+        self.edited.emit(field, value)
+
+    def _lay_out(self) -> None:
+        if self._plan is None:
+            return
+        workload = self._plan.workload
+        margins = self.contentsMargins()
+        layout = self.layout()
+        inside = layout.contentsMargins() if layout is not None else margins
+        width = self.width() - inside.left() - inside.right()
+        for section in self._sections[workload.kind]:
+            applying = {row.field.name for row in section.rows() if applies(row.field, workload)}
+            changed = {row.field.name for row in section.rows() if value_of(self._plan, row.field) != row.field.default}
+            section.lay_out(width, applying, changed)
+
+
+class Section(QWidget):
+    """One step: a number and a title, its fields, and those that stand behind "more"."""
+
+    toggled = Signal()
+
+    def __init__(self, appearance: Appearance, number: int, title: Message, rows: Sequence[Row]) -> None:
+        super().__init__()
+        self._open = False
+        self._plain = FieldGrid([row for row in rows if not row.field.ask.advanced])
+        self._advanced = FieldGrid([row for row in rows if row.field.ask.advanced])
+        self._advanced.hide()
+        self.more = Button(appearance, "", ButtonKind.QUIET, icon="chevron-down", small=True)
+        self.more.clicked.connect(self._toggle)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        head = QHBoxLayout()
+        head.setSpacing(10)
+        head.addWidget(_Badge(appearance, number))
+        head.addWidget(Label(appearance, title, TextRole.STRONG), 1)
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(12)
+        self._layout.addLayout(head)
+        self._layout.addWidget(self._plain)
+        self._layout.addWidget(self._advanced)
+        self._layout.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def rows(self) -> Sequence[Row]:
+        """All rows."""
+        return (*self._plain.rows, *self._advanced.rows)
+
+    def take(self, widget: QWidget) -> None:
+        """Put a widget of another section between the title and the fields."""
+        self._layout.insertWidget(1, widget)
+
+    def open_more(self) -> None:
+        """Show the fields behind "more"."""
+        if not self._open:
+            self._toggle()
+
+    def lay_out(self, width: int, applying: set[str], changed: set[str]) -> None:
+        """Place the fields that apply; `changed` are those that differ from the usual."""
+        self._plain.lay_out(width, applying)
+        hidden = [row for row in self._advanced.rows if row.field.name in applying]
+        self._advanced.lay_out(width, applying)
+        self._advanced.setVisible(self._open and bool(hidden))
+        self.more.setVisible(bool(hidden))
+        count = sum(row.field.name in changed for row in hidden)
+        if self._open:
+            says = msg("planui.less")
+        elif count:
+            says = msg("planui.more_changed", count=len(hidden), changed=count)
+        else:
+            says = msg("planui.more", count=len(hidden))
+        self.more.say(says)
+        self.more.set_icon("chevron-up" if self._open else "chevron-down")
+
+    def _toggle(self) -> None:
+        self._open = not self._open
+        self.toggled.emit()
+
+
+class _Badge(QWidget):
+    """The number of a step."""
+
+    def __init__(self, appearance: Appearance, number: int) -> None:
+        super().__init__()
+        self._appearance = appearance
+        self._number = str(number)
+        self.setFixedSize(_BADGE, _BADGE)
+        appearance.themeChanged.connect(self.update)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        tokens = self._appearance.tokens
+        painter = painter_for(self)
+        area = QRectF(self.rect())
+        rounded_box(painter, area, _BADGE / 2, tokens.primary_wash)
+        painter.setFont(font(TextRole.TAG))
+        draw_text(painter, area, self._number, tokens.primary_ink, Qt.AlignmentFlag.AlignCenter)
+
+
+class NameField(QLineEdit):
+    """The name of the plan, edited where it stands. Esc takes back what was typed."""
+
+    renamed = Signal(str)
+
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__()
+        self._appearance = appearance
+        self.setFrame(False)
+        self.setFont(font(TextRole.TITLE))
+        self.setMaxLength(200)
+        self.textEdited.connect(self.renamed)
+        appearance.languageChanged.connect(self._render)
+        self._render()
+
+    def show_name(self, name: str) -> None:
+        """Show a name; one that is being typed stays."""
+        if name != self.text():
+            self.setText(name)
+
+    def _render(self) -> None:
+        says = self._appearance.text("planui.name")
+        self.setAccessibleName(says)
+        self.setPlaceholderText(says)
+
+
+def _kinds() -> Sequence[str]:
+    return [workload.model_fields["kind"].default for workload in WORKLOADS]
