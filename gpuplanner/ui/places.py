@@ -87,6 +87,8 @@ class Page(QWidget):
     headingChanged = Signal()
     moved = Signal(str)
     """The person went somewhere on this page: its new path, for back and forward."""
+    workSaid = Signal(object)
+    """What runs here, or ran last and how long it took, as a message or None: for the status bar."""
 
     def heading(self) -> Heading:
         """What the top bar shows."""

@@ -182,6 +182,7 @@ class Window(QWidget):
             self._stack.addWidget(page)
             page.headingChanged.connect(lambda: self._heading_changed(page))
             page.moved.connect(lambda _path: self._moved(place_id, page))
+            page.workSaid.connect(self.status_bar.show_job)
         return self._pages[place_id]
 
     def _show(self, place_id: str, page: Page) -> None:
