@@ -213,7 +213,8 @@ class Rule:
     """A rule of thumb, tier or answer of a source document, with our verdict on it.
 
     `bears_on`: the figures or inputs of a plan that it speaks about ("vcpus", "ram", "memory_headroom", "link", …).
-    `factor`: the number in it, in the unit of what it bears on, where it has one (2 vCPU per GB: 2.0).
+    `factor`: the number in it, in the base unit of what it bears on, where it has one (2 vCPU per GB: 2.0).
+    `applies_to`: ids of GPUs, and what the factor is for one of ("per GPU", "per GB of GPU memory", "per node").
     """
 
     id: str
