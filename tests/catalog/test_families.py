@@ -1,7 +1,10 @@
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from gpuplanner.catalog.architecture import Part
 from gpuplanner.catalog.families import architecture_from_config, known_families
@@ -11,7 +14,8 @@ from gpuplanner.catalog.parameters import (
     parameters_by_part,
     total_parameters,
 )
-from gpuplanner.messages import InputError
+from gpuplanner.figures import recording
+from gpuplanner.messages import InputError, Language, Translator
 
 LLAMA = {
     "model_type": "llama",
@@ -62,3 +66,105 @@ def test_every_real_configuration_is_read(shared_dir: Path):
         assert 0 < active_parameters(shape) <= language_parameters(shape)
         assert all(n >= 0 for n in parameters_by_part(shape).values()), file.stem
         assert parameters_by_part(shape)[Part.EMBEDDING] > 0
+
+
+def test_a_model_without_any_family_is_refused():
+    assert refusal({"hidden_size": 4}).message.id == "model.family.missing"
+    assert refusal({"model_type": ["llama"]}).message.id == "model.family.not_text"
+
+
+def test_a_family_is_also_found_by_its_class():
+    shape = architecture_from_config({**LLAMA, "model_type": "my_own_name", "architectures": ["LlamaForCausalLM"]})
+    assert shape.family == "llama"
+
+
+@pytest.mark.parametrize(
+    ("change", "message_id", "field"),
+    [
+        ({"num_hidden_layers": 10**9}, "model.field.range", "num_hidden_layers"),
+        ({"num_hidden_layers": 0}, "model.field.range", "num_hidden_layers"),
+        ({"num_hidden_layers": -3}, "model.field.range", "num_hidden_layers"),
+        ({"num_hidden_layers": True}, "model.field.whole", "num_hidden_layers"),
+        ({"num_hidden_layers": "32"}, "model.field.whole", "num_hidden_layers"),
+        ({"num_hidden_layers": 32.0}, "model.field.whole", "num_hidden_layers"),
+        ({"hidden_size": float("nan")}, "model.field.whole", "hidden_size"),
+        ({"hidden_size": 4097}, "model.field.divisible", "hidden_size"),
+        ({"vocab_size": 10**12}, "model.field.range", "vocab_size"),
+        ({"vocab_size": 10**4000}, "model.field.range", "vocab_size"),
+        ({"num_key_value_heads": 64}, "model.field.kv_heads", "num_key_value_heads"),
+        ({"num_key_value_heads": 5}, "model.field.divisible", "num_attention_heads"),
+        ({"tie_word_embeddings": "yes"}, "model.field.flag", "tie_word_embeddings"),
+        ({"intermediate_size": [1]}, "model.field.whole", "intermediate_size"),
+        ({"model_type": "mistral", "layer_types": ["full_attention"] * 3}, "model.field.short_list", "layer_types"),
+        ({"model_type": "mistral", "layer_types": "full"}, "model.field.list", "layer_types"),
+        ({"model_type": "mistral", "layer_types": ["x"] * 32}, "model.field.choice", "layer_types[0]"),
+        ({"model_type": "mistral", "layer_types": ["sliding_attention"] * 32}, "model.field.missing", "sliding_window"),
+        ({"model_type": "mixtral", "num_local_experts": 2, "num_experts_per_tok": 3}, "model.field.experts", ""),
+        ({"model_type": "qwen3_vl"}, "model.field.missing", "text_config"),
+        ({"model_type": "qwen3_vl", "text_config": 5}, "model.field.mapping", "text_config"),
+        ({"model_type": "qwen3_vl", "text_config": {}}, "model.field.missing", "text_config.hidden_size"),
+    ],
+)
+def test_an_impossible_value_is_refused_with_its_place(change, message_id, field):
+    error = refusal({**LLAMA, **change})
+    assert error.message.id == message_id
+    assert error.message.values["field"] == (field or "num_experts_per_tok")
+    for language in Language:
+        sentence = Translator(language).text(error.message)
+        assert len(sentence) < 250
+        assert "\n" not in sentence
+
+
+@pytest.fixture(scope="module")
+def catalog_configs(project_root: Path) -> dict[str, dict[str, Any]]:
+    """One configuration of each model type in the catalog."""
+    configs: dict[str, dict[str, Any]] = {}
+    for file in sorted((project_root / "catalogs" / "models").glob("*.yaml")):
+        for model in yaml.safe_load(file.read_text(encoding="utf-8")).get("models") or ():
+            if "config" in model:
+                configs.setdefault(model["config"]["model_type"], model["config"])
+    return configs
+
+
+def places(config: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for name, value in config.items():
+        yield (*path, name)
+        if isinstance(value, dict):
+            yield from places(value, (*path, name))
+
+
+HOSTILE = [10**9, -1, 0, True, "x", None, float("nan"), [], {}, 10**40, [[]], 3]
+
+
+def test_no_family_lets_an_impossible_configuration_through(catalog_configs):
+    """Each value of each configuration replaced by each hostile one: an answer that adds up, or a sentence."""
+    translator = Translator(Language.ENGLISH)
+    refused = tried = 0
+    for config in catalog_configs.values():
+        for place in places(config):
+            for value in HOSTILE:
+                changed = json.loads(json.dumps(config))
+                inner = changed
+                for name in place[:-1]:
+                    inner = inner[name]
+                inner[place[-1]] = value
+                tried += 1
+                try:
+                    shape = architecture_from_config(changed)
+                except InputError as error:
+                    refused += bool(translator.text(error.message))
+                else:
+                    parts = parameters_by_part(shape)
+                    assert min(parts.values()) >= 0, (place, value)
+                    assert sum(parts.values()) == total_parameters(shape) + shape.extra_parameters, (place, value)
+    assert tried > 8000
+    assert refused > tried / 2
+
+
+def test_counting_an_architecture_can_be_explained():
+    with recording() as kept:
+        architecture_from_config(LLAMA)
+    formulas = {step.formula.id: step.value for step in kept.steps}
+    assert formulas["attention_parameters"] == 4096 * (2 * 4096 + 2 * 1024)
+    assert formulas["gated_mlp_parameters"] == 3 * 4096 * 14336
+    assert all(step.formula.equation for step in kept.steps)

@@ -147,10 +147,8 @@ def _main_precision(quantisation: Mapping[str, Any]) -> str | None:
         if quantisation.get("load_in_8bit") is True:
             return "int8"
         return "nf4" if quantisation.get("load_in_4bit", True) is True else None
-    if method in {"gptq", "auto-round"} and quantisation.get("bits") == 8:
-        return "int8"
     if isinstance(method, str) and method in _METHODS:
-        return _METHODS[method]
+        return "int8" if _METHODS[method] in {"gptq", "int4"} and quantisation.get("bits") == 8 else _METHODS[method]
     return _scheme(quantisation)
 
 
