@@ -14,6 +14,7 @@ from gpuplanner.ui.crash import catch_crashes
 from gpuplanner.ui.fonts import load_fonts
 from gpuplanner.ui.help_page.page import help_place
 from gpuplanner.ui.notices import Notices
+from gpuplanner.ui.palette.items import PaletteProvider
 from gpuplanner.ui.palette.providers import ActionProvider, GlossaryProvider, SettingProvider
 from gpuplanner.ui.places import Context, Heading, Location, Place
 from gpuplanner.ui.settings import Settings
@@ -34,15 +35,13 @@ class Session:
 
     def __init__(
         self,
-        application: QApplication,
+        dresser: Dresser,
         workspace: Any,
         settings: Settings,
         shown: Sequence[Place],
-        *,
-        native: bool = False,
     ) -> None:
         self.appearance = Appearance(settings)
-        self.dresser = Dresser(application, native=native)
+        self.dresser = dresser
         self.dresser.dress(self.appearance.tokens)
         # Connected first, so that the palette is right when widgets hear of the change.
         self.appearance.themeChanged.connect(self._dress)
@@ -50,11 +49,14 @@ class Session:
         self.notices = Notices()
         context = Context(self.appearance, settings, self.jobs, self.notices, self._go, workspace)
         self.window = Window(context, shown, hidden=(settings_place(date.today), help_place()))
-        for provider in (
+        providers: list[PaletteProvider] = [
             ActionProvider(self.appearance, (*shown, help_place()), self._heading, self._go),
             SettingProvider(self.appearance),
             GlossaryProvider(self.appearance, self._go),
-        ):
+        ]
+        for place in shown:
+            providers += place.providers(context) if place.providers else ()
+        for provider in providers:
             self.window.add_provider(provider)
         self._workspace = workspace
 
@@ -110,7 +112,7 @@ def main(argv: Sequence[str]) -> int:
         return 0
     load_fonts()
     workspace = Workspace(home)
-    session = Session(application, workspace, workspace.settings, places())
+    session = Session(Dresser(application), workspace, workspace.settings, places())
     catch_crashes(session.appearance, lambda: session.window)
     first = SingleInstance(name)
     first.handed.connect(lambda files: _raise(session.window, files))

@@ -14,6 +14,7 @@ from gpuplanner.messages import Message, MessageValue
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.background import Jobs
 from gpuplanner.ui.notices import Notices
+from gpuplanner.ui.palette.items import PaletteProvider
 from gpuplanner.ui.settings import Settings
 from gpuplanner.ui.widgets.button import ButtonKind
 
@@ -141,3 +142,5 @@ class Place:
     shortcut: str = ""
     takes: Callable[[str], bool] | None = None
     """Whether files of this name belong here, when they are dropped or opened while another place is shown."""
+    providers: Callable[[Context], Sequence[PaletteProvider]] | None = None
+    """What the palette finds of this place, whether it has been visited or not."""

@@ -29,6 +29,7 @@ class Dresser:
         self._application = application
         self._qlementine = None if native else _qlementine_style()
         if self._qlementine is not None:
+            application.setStyleSheet("")
             application.setStyle(self._qlementine)
         else:
             application.setStyle("Fusion")

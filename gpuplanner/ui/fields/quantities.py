@@ -89,7 +89,10 @@ class Quantity:
         shown = value / self.plain(display)
         if self.whole or abs(shown) >= 1e15:
             return f"{shown:,.0f}"
-        return digits(shown, self.significant).rstrip("0").rstrip(".") if shown % 1 else f"{shown:,.0f}"
+        if float(shown).is_integer():
+            return f"{shown:,.0f}"
+        text = digits(shown, self.significant)
+        return text.rstrip("0").rstrip(".") if "." in text else text
 
     def _factor(self, after: str, display: Display) -> float:
         suffix = self.suffix(display).casefold()

@@ -119,7 +119,7 @@ class CheckField(Field):
     ) -> None:
         self.check = Check(appearance, says, help_text)
         super().__init__(appearance, "", self.check, hint, None, parent)
-        self.check.clicked.connect(self.changed.emit)
+        self.check.clicked.connect(self._clicked)
         self.check.setAccessibleName(appearance.said(says))
 
     def value(self) -> bool:
@@ -129,3 +129,6 @@ class CheckField(Field):
     def set_value(self, value: bool) -> None:
         """Tick it or not. Nobody is told."""
         self.check.setChecked(value)
+
+    def _clicked(self) -> None:
+        self.changed.emit(self.check.isChecked())

@@ -93,6 +93,7 @@ class DataTable(QTableView):
         vertical = self.verticalHeader()
         vertical.setVisible(False)
         vertical.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        vertical.setMinimumSectionSize(row_height)
         vertical.setDefaultSectionSize(row_height)
         self.doubleClicked.connect(self._open)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QEnterEvent, QFontMetricsF, QPaintEvent
+from PySide6.QtGui import QEnterEvent, QFontMetricsF, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QSizePolicy, QWidget
 
 from gpuplanner.messages import Message, MessageValue
@@ -80,10 +80,22 @@ class Segmented(QWidget):
         reachable = button or next(iter(self._buttons.values()), None)
         if reachable is not None:
             self.setFocusProxy(reachable)
+        # One stop for Tab; the arrows do the rest.
+        for other in self._buttons.values():
+            other.set_reachable(other is reachable)
 
     def current(self) -> str:
         """The id of the chosen option, empty when none is."""
         return next((i for i, button in self._buttons.items() if button.isChecked()), "")
+
+    def step(self, by: int) -> None:
+        """Choose the next option that can be chosen, as the arrow keys do."""
+        buttons = [button for button in self._buttons.values() if button.isEnabled()]
+        here = next((at for at, button in enumerate(buttons) if button.isChecked()), -1 if by > 0 else len(buttons))
+        if 0 <= here + by < len(buttons):
+            target = buttons[here + by]
+            target.setFocus(Qt.FocusReason.TabFocusReason)
+            target.click()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         tokens = self._appearance.tokens
@@ -106,11 +118,23 @@ class _Segment(KeyboardFocus, QAbstractButton):
         self.setCheckable(True)
         self.setAutoExclusive(True)
         self.setEnabled(option.enabled)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self._policy = Qt.FocusPolicy.StrongFocus
         self.setFont(font(TextRole.BODY))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         appearance.languageChanged.connect(self._render)
         self._render()
+
+    def set_reachable(self, by_tab: bool) -> None:
+        """Whether Tab stops here."""
+        self._policy = Qt.FocusPolicy.StrongFocus if by_tab else Qt.FocusPolicy.ClickFocus
+        self.setFocusPolicy(self._policy)
+
+    def event(self, event: QEvent) -> bool:
+        handled = super().event(event)
+        if event.type() in {QEvent.Type.Polish, QEvent.Type.StyleChange} and self.focusPolicy() != self._policy:
+            # The style makes every button a stop of its own.
+            self.setFocusPolicy(self._policy)
+        return handled
 
     def stretch(self) -> int:
         """Wider labels get more of the width."""
@@ -131,6 +155,14 @@ class _Segment(KeyboardFocus, QAbstractButton):
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
         self.update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in {Qt.Key.Key_Right, Qt.Key.Key_Down}:
+            self._box.step(1)
+        elif event.key() in {Qt.Key.Key_Left, Qt.Key.Key_Up}:
+            self._box.step(-1)
+        else:
+            super().keyPressEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         tokens = self._appearance.tokens

@@ -1,0 +1,43 @@
+"""Panes side by side whose widths a person can drag, kept from one session to the next."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QSplitter, QWidget
+
+from gpuplanner.ui.background import Coalescer
+from gpuplanner.ui.settings import WINDOW, Settings
+from gpuplanner.ui.tokens import GAP
+
+
+class Splitter(QSplitter):
+    """A splitter with the gap of the design as its handle. `sizes` are the widths that it begins with."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        key: str,
+        panes: Sequence[QWidget],
+        sizes: Sequence[int],
+        *,
+        grows: int,
+        orientation: Qt.Orientation = Qt.Orientation.Horizontal,
+        parent: QWidget | None = None,
+    ) -> None:
+        """`grows` is the pane that takes what is left when the window becomes wider."""
+        super().__init__(orientation, parent)
+        self._settings = settings
+        self._key = f"{WINDOW}splitter.{key}"
+        self.setHandleWidth(GAP)
+        self.setChildrenCollapsible(False)
+        for at, pane in enumerate(panes):
+            self.addWidget(pane)
+            self.setStretchFactor(at, 1 if at == grows else 0)
+        kept = settings.kept(self._key)
+        usable = isinstance(kept, list) and len(kept) == len(panes) and all(isinstance(n, int) and n > 0 for n in kept)
+        self.setSizes(kept if usable else list(sizes))
+        self._keep = Coalescer(self._save, self, 400)
+        self.splitterMoved.connect(self._keep.call)
+
+    def _save(self) -> None:
+        self._settings.keep(self._key, self.sizes())

@@ -1,0 +1,77 @@
+"""What every test of the window gets: the shipped fonts, a style, and a maker of windows that are closed again."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from gpuplanner.messages import Language
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.application import Session
+from gpuplanner.ui.background import Jobs
+from gpuplanner.ui.fonts import load_fonts
+from gpuplanner.ui.settings import MemorySettings
+from gpuplanner.ui.theme import Dresser
+from tests.ui.gallery import gallery_places, small_workspace
+
+
+@pytest.fixture(scope="session")
+def _fonts(qapp) -> None:
+    load_fonts()
+
+
+@pytest.fixture
+def dressed(qapp, _fonts) -> Dresser:
+    """The application with our fonts and style."""
+    return Dresser(qapp)
+
+
+@pytest.fixture
+def settings() -> MemorySettings:
+    """Settings that begin in English and light, whatever the system says."""
+    return MemorySettings({"language": Language.ENGLISH.value, "theme": "light"})
+
+
+@pytest.fixture
+def appearance(dressed, settings) -> Iterator[Appearance]:
+    """An appearance whose theme is on the application."""
+    shown = Appearance(settings)
+    dressed.dress(shown.tokens)
+
+    def dress() -> None:
+        dressed.dress(shown.tokens)
+
+    shown.themeChanged.connect(dress)
+    yield shown
+    shown.deleteLater()
+
+
+@pytest.fixture
+def jobs(qapp) -> Iterator[Jobs]:
+    """A thread pool that is empty again at the end."""
+    pool = Jobs(threads=2)
+    yield pool
+    assert pool.close(5000), "a job did not end"
+
+
+@pytest.fixture
+def open_session(qtbot: QtBot, dressed, settings) -> Iterator[Callable[..., Session]]:
+    """Makes a whole window, with the gallery in it unless other places are given."""
+    made: list[Session] = []
+
+    def make(places: Any = None, workspace: Any = None, size: tuple[int, int] = (1440, 900)) -> Session:
+        session = Session(dressed, workspace or small_workspace(), settings, places or gallery_places())
+        made.append(session)
+        window = session.window
+        window.resize(*size)
+        window.start()
+        window.show()
+        qtbot.waitExposed(window)
+        return session
+
+    yield make
+    for session in made:
+        session.window.close()
+        session.close()
+        session.window.deleteLater()

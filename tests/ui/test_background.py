@@ -1,0 +1,144 @@
+import threading
+import time
+
+import pytest
+
+from gpuplanner.ui.background import Coalescer, Jobs, Latest
+from tests.ui.stalls import watch_stalls
+
+
+def test_results_arrive_in_the_gui_thread(qtbot, jobs):
+    threads = []
+
+    def work(_cancel):
+        threads.append(threading.get_ident())
+        return 42
+
+    done: list[object] = []
+    jobs.run(work, lambda value: done.append((value, threading.get_ident())))
+    qtbot.waitUntil(lambda: bool(done))
+    assert done == [(42, threading.get_ident())]
+    assert threads[0] != threading.get_ident()
+
+
+def test_a_failure_goes_to_whoever_asked(qtbot, jobs):
+    failed: list[object] = []
+    jobs.run(lambda _cancel: 1 / 0, lambda _value: pytest.fail("it has no result"), failed.append)
+    qtbot.waitUntil(lambda: bool(failed))
+    assert isinstance(failed[0], ZeroDivisionError)
+
+
+def test_a_failure_that_nobody_handles_is_not_lost(qtbot, jobs):
+    with qtbot.captureExceptions() as caught:
+        jobs.run(lambda _cancel: 1 / 0, lambda _value: None)
+        qtbot.waitUntil(lambda: bool(caught))
+    assert caught[0][0] is ZeroDivisionError
+
+
+def test_a_cancelled_job_hears_of_it_and_its_result_is_dropped(qtbot, jobs):
+    started = threading.Event()
+    done: list[object] = []
+
+    def work(cancel):
+        started.set()
+        while not cancel():
+            time.sleep(0.001)
+        return "late"
+
+    job = jobs.run(work, done.append)
+    assert started.wait(2)
+    job.cancel.request()
+    qtbot.waitUntil(lambda: jobs.busy == 0)
+    assert done == []
+
+
+def test_only_the_latest_of_a_place_counts(qtbot, jobs):
+    latest = Latest(jobs)
+    done: list[object] = []
+
+    def work(number):
+        def run(cancel):
+            for _ in range(20):
+                if cancel():
+                    break
+                time.sleep(0.001)
+            return number
+
+        return run
+
+    for number in range(10):
+        latest.run(work(number), done.append)
+    qtbot.waitUntil(lambda: jobs.busy == 0, timeout=5000)
+    assert done == [9]
+
+
+def test_busy_is_told(qtbot, jobs):
+    told: list[object] = []
+    jobs.busyChanged.connect(told.append)
+    jobs.run(lambda _cancel: None, lambda _value: None)
+    qtbot.waitUntil(lambda: jobs.busy == 0)
+    assert told == [1, 0]
+
+
+def test_closing_waits_for_what_runs(qapp):
+    pool, ended = Jobs(), []
+
+    def work(cancel):
+        while not cancel():
+            time.sleep(0.001)
+        ended.append(True)
+
+    pool.run(work, lambda _value: None)
+    time.sleep(0.02)
+    assert pool.close()
+    assert ended == [True]
+
+
+def test_a_flood_becomes_few_calls_and_the_last_is_not_lost(qtbot, qapp):
+    seen, state = [], {"value": 0}
+    flood = Coalescer(lambda: seen.append(state["value"]), qapp, 20)
+    for value in range(1000):
+        state["value"] = value
+        flood.call()
+    qtbot.waitUntil(lambda: bool(seen))
+    assert seen == [999]
+    state["value"] = -1
+    flood.call()
+    flood.flush()
+    assert seen == [999, -1]
+    flood.flush()
+    assert seen == [999, -1]
+    flood.deleteLater()
+
+
+def test_a_stall_is_measured(qapp):
+    with watch_stalls() as stalls:
+        stalls.pump(0.05)
+    calm = stalls.longest_cpu_ms
+    with watch_stalls() as stalls:
+        stalls.pump(0.02)
+        end = time.perf_counter() + 0.12
+        while time.perf_counter() < end:
+            pass
+        stalls.pump(0.02)
+    assert stalls.longest_ms >= 120
+    assert stalls.longest_cpu_ms > max(calm, 50)
+    with watch_stalls() as stalls:
+        time.sleep(0.1)
+        stalls.pump(0.02)
+    assert stalls.longest_ms >= 100
+
+
+def test_work_beside_the_window_does_not_stall_it(qtbot, jobs):
+    done: list[object] = []
+
+    def work(_cancel):
+        total = 0
+        for number in range(1_500_000):
+            total += number
+        return total
+
+    with watch_stalls() as stalls:
+        jobs.run(work, done.append)
+        stalls.pump_until(lambda: bool(done), 20)
+    assert stalls.longest_cpu_ms < 50
