@@ -22,7 +22,7 @@ _SOURCES: Final = "sources.yaml"
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MOST_PARAMETERS = 10**15
 _FIELDS = frozenset(
-    ("id", "name", "family", "kind", "licence", "aliases", "parameters", "also", "sources", "note", "config")
+    ("id", "name", "family", "kind", "licence", "aliases", "parameters", "also", "sources", "note", "note_zh", "config")
 )
 KINDS: Final = (
     "decoder",
@@ -59,11 +59,15 @@ def read_models(folder: Path) -> dict[str, Model]:
 
 
 def source_of(source_id: str, entry: object) -> Source:
-    """A source by its key: `citation`, and where they are known `date` and `from_memory`."""
+    """A source by its key: `citation`, and where they are known `date`, `accessed` and `from_memory`."""
     if not isinstance(entry, Mapping) or not isinstance(entry.get("citation"), str):
         raise InputError(msg("model.entry.source", source=shown(source_id)))
     return Source(
-        source_id, entry["citation"], str(entry.get("date") or ""), from_memory=entry.get("from_memory") is True
+        source_id,
+        entry["citation"],
+        str(entry.get("date") or ""),
+        from_memory=entry.get("from_memory") is True,
+        accessed=str(entry.get("accessed") or ""),
     )
 
 
@@ -84,9 +88,6 @@ def model_from_entry(entry: Mapping[str, Any], sources: Mapping[str, Source], *,
     architecture = architecture_from_config(config, name) if config is not None else None
     count = entry.get("parameters")
     others = tuple(_fact(also, sources) for also in _list(entry, "also"))
-    note = entry.get("note") or {}
-    if not isinstance(note, Mapping):
-        raise InputError(msg("model.entry.note"))
     return Model(
         id=id_,
         name=name,
@@ -97,8 +98,8 @@ def model_from_entry(entry: Mapping[str, Any], sources: Mapping[str, Source], *,
         active_parameters=_active(architecture),
         aliases=tuple(str(alias) for alias in _list(entry, "aliases")),
         licence=str(entry.get("licence") or ""),
-        note=str(note.get("en") or ""),
-        note_zh=str(note.get("zh") or ""),
+        note=str(entry.get("note") or ""),
+        note_zh=str(entry.get("note_zh") or ""),
         sources=tuple(_source(source, sources) for source in _list(entry, "sources")),
         user=user,
         parameters_exact=not isinstance(count, Mapping) or count.get("exact") is not False,
@@ -118,7 +119,8 @@ def _fact(value: object, sources: Mapping[str, Source]) -> Fact:
     if isinstance(count, bool) or not isinstance(count, int) or not 0 < count <= _MOST_PARAMETERS:
         raise InputError(msg("model.entry.parameters", value=shown(count)))
     source = _source(value.get("source"), sources)
-    return Fact(float(count), Unit.PARAMETER, source, note=str(value.get("note") or ""))
+    note, note_zh = str(value.get("note") or ""), str(value.get("note_zh") or "")
+    return Fact(float(count), Unit.PARAMETER, source, note=note, note_zh=note_zh)
 
 
 def _source(name: object, sources: Mapping[str, Source]) -> Source:
