@@ -24,6 +24,8 @@ _MOST_VALUES_KEPT = 4096
 """Longer arrays are counted only; those that matter have one value for each layer."""
 _MOST_ELEMENTS = 2**60
 _STRING, _ARRAY = 8, 9
+_BLOCK_BYTES, _LARGEST_HEAD_BYTES = 2**20, 256 * 2**20
+"""No head comes near the latter: 262,144 tokens with 600,000 merges take 20 MiB."""
 _FORMATS: Mapping[int, str] = {
     0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<B", 10: "<Q", 11: "<q", 12: "<d",
 }  # fmt: skip
@@ -68,6 +70,8 @@ def read_gguf(file: ModelFile) -> GgufHead:
     metadata: dict[str, Any] = {}
     for _ in range(entries):
         key = _text(file, _LONGEST_KEY)
+        if file.position > _LARGEST_HEAD_BYTES:
+            raise _broken(file)
         if key in metadata:
             raise file.refuse("model.file.key_twice", key=key[:80])
         metadata[key] = _value(file, _number(file, "<I"), 0)
@@ -103,8 +107,7 @@ def _array(file: ModelFile, depth: int) -> list[Any] | LongArray:
     if kind == _STRING:
         if length > _MOST_TEXTS:
             raise _broken(file)
-        for _ in range(length):
-            file.skip(_number(file, "<Q"))
+        _skip_texts(file, length)
         return LongArray(length)
     form = _FORMATS.get(kind)
     if form is None:
@@ -114,6 +117,21 @@ def _array(file: ModelFile, depth: int) -> list[Any] | LongArray:
         return LongArray(length)
     values = struct.unpack(f"<{length}{form[1]}", file.read(length * struct.calcsize(form)))
     return [bool(v) for v in values] if kind == 7 else list(values)
+
+
+def _skip_texts(file: ModelFile, count: int) -> None:
+    """Go past so many texts, each with its length before it; a block at a time, since vocabularies have many."""
+    block, at = b"", 0
+    for _ in range(count):
+        if at + 8 > len(block):
+            file.skip(at - len(block))
+            if file.position > _LARGEST_HEAD_BYTES:
+                raise _broken(file)
+            block, at = file.ahead(_BLOCK_BYTES), 0
+            if len(block) < 8:
+                raise file.cut_off()
+        at += 8 + int.from_bytes(block[at : at + 8], "little")
+    file.skip(at - len(block))
 
 
 def _tensor(file: ModelFile) -> tuple[Tensor, int]:

@@ -32,9 +32,13 @@ class ModelFile:
             raise self.cut_off()
         return content
 
+    def ahead(self, most: int) -> bytes:
+        """The next bytes, as many as there are, but not more than `most`."""
+        return self._stream.read(most)
+
     def skip(self, count: int) -> None:
-        """Leave out the next `count` bytes. Raises InputError when the file ends before."""
-        if not 0 <= count <= self.size - self.position:
+        """Go `count` bytes on, or back when it is negative. Raises InputError when the file ends before."""
+        if not 0 <= self.position + count <= self.size:
             raise self.cut_off()
         self._stream.seek(count, 1)
 

@@ -224,6 +224,15 @@ def test_a_missing_size_is_named_as_the_file_would_name_it(tmp_path):
     assert caught.value.message.values["key"] == "llama.embedding_length"
 
 
+def test_a_huge_file_of_texts_is_not_read_through(tmp_path):
+    file = tmp_path / "texts.gguf"
+    texts = struct.pack("<IQ", 8, 2_000_000)
+    file.write_bytes(head(entries=1, rest=key("a", 9, texts) + struct.pack("<Q", 2**30)))
+    with file.open("r+b") as stream:
+        stream.truncate(5 * 2**30)  # sparse: takes no space
+    assert refusal(file) == "model.gguf.broken"
+
+
 def test_a_large_vocabulary_is_skipped_quickly(tmp_path):
     read = read_model_file(write_gguf(tmp_path / "words.gguf", tokens=200_000))
     assert read.weights == LLAMA_WEIGHTS
