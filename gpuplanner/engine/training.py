@@ -75,7 +75,7 @@ def estimate_training(
     workload = plan.workload
     if not isinstance(workload, Training):
         raise TypeError("estimate_training takes plans of training only")
-    run = training_run(workload, model, machine, efficiencies, way)
+    run = training_run(workload, model, machine, efficiencies, None if way is None else [way])
     memory = _memory(run)
     fit, reason = verdict(memory.usable, memory.needed)
     parts = () if run.unknown else _time(run, machine)

@@ -3,6 +3,7 @@
 Of the ways that fit the fastest is taken; where none fits, the one that needs the least memory.
 """
 
+from collections.abc import Sequence
 from math import gcd
 
 import numpy as np
@@ -43,7 +44,7 @@ def ways_on(machine: Machine, model: ModelArchitecture, workload: Training) -> l
 
 
 def best_way(
-    ways: list[TrainingWay],
+    ways: Sequence[TrainingWay],
     workload: Training,
     model: ModelNumbers,
     software: SoftwareNumbers,

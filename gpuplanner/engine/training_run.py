@@ -1,5 +1,6 @@
 """One training run put together: a workload on a machine in one way of running, as numbers with their spreads."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gpuplanner.catalog.architecture import ModelArchitecture
@@ -43,9 +44,9 @@ def training_run(
     model: ModelArchitecture,
     machine: Machine,
     efficiencies: Efficiencies,
-    way: TrainingWay | None = None,
+    ways: Sequence[TrainingWay] | None = None,
 ) -> TrainingRun:
-    """The run of a workload. `way`: a layout to take as it is; without it, what the workload leaves open is chosen.
+    """The run of a workload in the best of `ways`; without them, what the workload leaves open is chosen.
 
     Raises InputError when it cannot be laid out on the machine, MissingFactError when a fact of the GPU is missing.
     """
@@ -59,8 +60,8 @@ def training_run(
         hardware = replace(hardware_numbers(replace(machine, nodes=1), efficiencies), gpus=float(machine.gpus))
     numbers = model_numbers(model, workload)
     software = software_numbers(workload, machine, efficiencies)
-    if way is None:
-        way = best_way(ways_on(machine, model, workload), workload, numbers, software, hardware, machine.gpus)
+    tried = ways_on(machine, model, workload) if ways is None else ways
+    way = best_way(tried, workload, numbers, software, hardware, machine.gpus)
     layout = layout_of(workload, way, machine.gpus)
     family = "pretraining time" if workload.method in PRETRAINING else "fine-tuning time"
     return TrainingRun(

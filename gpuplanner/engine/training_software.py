@@ -1,10 +1,11 @@
 """The numbers of training software: bytes by framework and optimizer, efficiencies by GPU; looked up once a plan."""
 
-from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.catalog.efficiency import Efficiencies, Efficiency
 from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.training_inputs import SoftwareNumbers
 from gpuplanner.figures import Rung
+from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.precision import ComputePrecision, WeightPrecision
 from gpuplanner.workload.training import AttentionKernel, Method, Training
 
@@ -44,7 +45,7 @@ def rung_of(workload: Training, gpu: Gpu, efficiencies: Efficiencies) -> Rung:
 def software_numbers(workload: Training, machine: Machine, efficiencies: Efficiencies) -> SoftwareNumbers:
     """The numbers of the framework, optimizer and formats of `workload` on the GPUs of `machine`.
 
-    Raises MissingFactError when the GPU has no rate in the format that is asked for.
+    Raises InputError when the catalog has no rate for the GPU in the format that is asked for.
     """
     gpu, fraction = machine.gpu, float(machine.gpu_fraction)
     states = efficiencies.constants(STATES, workload.framework.value)
@@ -63,7 +64,12 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
     compiled = workload.compiled
     activation_factor = 2.0 if full_width else 1.0
     flash = workload.attention is AttentionKernel.FLASH
-    frozen_bytes, end_bytes = _frozen_bytes(workload, efficiencies)
+    attention = wide["flash_utilisation"] * habits["attention_share"] if flash else wide["math_utilisation"]
+    frozen_bytes, end_bytes = _frozen_bytes(workload, states, efficiencies)
+    quantised = frozen_bytes < 2.0 and workload.method is Method.QLORA
+    saved = habits["saved_copies"] * activation_factor * (common["quantised_saved"] if quantised else 1.0)
+    if workload.precision in WIDE:
+        saved *= common["eight_bit_saved"]
     adapted = workload.method in {Method.LORA, Method.QLORA}
     launch = habits["launch_s"] * (habits["compiled_launch"] if compiled else 1.0)
     return SoftwareNumbers(
@@ -76,7 +82,7 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
         frozen_end_bytes=end_bytes,
         persistent_gradients=states["persistent_gradients"],
         residual_copies=habits["residual_copies"] * activation_factor,
-        saved_copies=habits["saved_copies"] * activation_factor,
+        saved_copies=saved,
         workspace_copies=habits["workspace_copies"] * activation_factor,
         score_bytes=habits["score_bytes"],
         bytes_per_logit=habits["bytes_per_logit"],
@@ -93,12 +99,14 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
         cached_share=habits["cached_share"] if packed else common["ragged_cached_share"],
         context_bytes=common["context_bytes"],
         communicator_bytes=common["communicator_bytes"],
-        flop_per_s=gpu.value(RATE_OF[workload.precision]) * fraction,
+        flop_per_s=_rate(gpu, workload.precision) * fraction,
         matrix_utilisation=rates["matrix_utilisation"],
-        wide_flop_per_s=gpu.value(RATE_OF[wide_precision]) * fraction,
+        wide_flop_per_s=_rate(gpu, wide_precision) * fraction,
         wide_utilisation=wide["matrix_utilisation"],
         padding_tokens=common["padding_tokens"],
-        attention_utilisation=wide["flash_utilisation" if flash else "math_utilisation"],
+        attention_utilisation=wide["flash_utilisation"] * habits["attention_share"]
+        if flash
+        else wide["math_utilisation"],
         expert_utilisation=rates["matrix_utilisation"] * rates["expert_share"],
         hbm_efficiency=common["hbm_efficiency"],
         passes=habits["passes"] * (habits["compiled_passes"] if compiled else 1.0),
@@ -115,8 +123,20 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
     )
 
 
-def _frozen_bytes(workload: Training, efficiencies: Efficiencies) -> tuple[float, float]:
-    """Bytes of one frozen weight in the layers' matrices, and in embedding, output projection and norms."""
+def _frozen_bytes(workload: Training, states: Efficiency, efficiencies: Efficiencies) -> tuple[float, float]:
+    """Bytes of one frozen weight in the layers' matrices, and in embedding, output projection and norms.
+
+    Beside a quantised base PEFT turns the latter into FP32 (`prepare_model_for_kbit_training`).
+    """
     default = WeightPrecision.NF4 if workload.method is Method.QLORA else WeightPrecision.BF16
     kept = efficiencies.constants(FORMATS, (workload.base_precision or default).value)
-    return kept["mlp"] / 8.0, kept["head"] / 8.0
+    matrices = kept["mlp"] / 8.0
+    ends = states["quantised_end_bytes"] if matrices < 2.0 else kept["head"] / 8.0
+    return matrices, ends
+
+
+def _rate(gpu: Gpu, precision: ComputePrecision) -> float:
+    known = gpu.known(RATE_OF[precision])
+    if known is None:
+        raise InputError(msg("training.no_rate", gpu=gpu.name, precision=precision.value.upper()))
+    return known.value

@@ -26,6 +26,7 @@ class Split:
     updates. `*_shards`: over how many ranks a state is divided. `*_in_node`: ranks of a group in one node.
     """
 
+    sequence_length: Number
     stage_layers: Number
     spare_layers: Number
     micro_batches: Number
@@ -80,6 +81,7 @@ def split(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers)
     expert_copies = maximum(data_members * tp / (ep * expert_tensor), 1.0)
     in_node = where(layout.shard_in_node > 0, data_in_node, data_members)
     return Split(
+        sequence_length=layout.sequence_length,
         stage_layers=stage_layers,
         spare_layers=spare,
         micro_batches=passes,

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from gpuplanner.engine.formulas.attention import attention_flops, attention_seconds, mean_attended_tokens
+from gpuplanner.engine.formulas.attention import attention_flops, mean_attended_tokens
 from gpuplanner.engine.formulas.collectives import send_seconds, spanning_all_to_all_seconds, spanning_seconds
 from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum, where
-from gpuplanner.engine.formulas.gemm import multiply_seconds
+from gpuplanner.engine.formulas.gemm import matrix_flops, multiply_seconds
 from gpuplanner.engine.formulas.optimizer import offloaded_step_seconds, optimizer_seconds
 from gpuplanner.engine.formulas.pipeline import bubble_seconds, pipelined_step_seconds
 from gpuplanner.engine.formulas.training_time import (
@@ -77,36 +77,25 @@ def time_numbers(
     tokens = part.tokens
     share = part.stage_layers / model.layers
 
-    dense_s = multiply_seconds(
-        model.matrix_parameters * share,
-        tokens,
-        software.padding_tokens,
-        tp,
-        software.flop_per_s,
-        software.matrix_utilisation,
-    )
-    expert_rows = software.padding_tokens * model.experts / maximum(model.experts_per_token, 1.0)
-    experts_s = multiply_seconds(
-        model.active_expert_parameters * share,
-        tokens,
-        expert_rows / layout.expert_parallel,
-        tp,
-        software.flop_per_s,
-        software.expert_utilisation,
-    )
-    head_s = multiply_seconds(
-        model.head_matrix, tokens, software.padding_tokens, tp, software.wide_flop_per_s, software.wide_utilisation
-    )
+    padding = software.padding_tokens
+    dense = matrix_flops(0.0, model.matrix_parameters * share, tokens, padding, tp)
+    expert_padding = padding * model.experts / maximum(model.experts_per_token, 1.0) / layout.expert_parallel
+    routed = matrix_flops(0.0, model.active_expert_parameters * share, tokens, expert_padding, tp)
+    head = matrix_flops(0.0, model.head_matrix, tokens, padding, tp)
+    dense_s = multiply_seconds(dense, software.flop_per_s, software.matrix_utilisation)
+    experts_s = multiply_seconds(routed, software.flop_per_s, software.expert_utilisation)
+    head_s = multiply_seconds(head, software.wide_flop_per_s, software.wide_utilisation)
     layers_s = dense_s + experts_s
     forward_s = slowest_stage_seconds(layers_s, head_s, part.spare_layers, part.stage_layers)
     matrices = matrix_seconds(forward_s, trained, again * layers_s / forward_s)
 
     unmasked = maximum(layout.math_attention, 1.0 - model.causal)
     span = layout.sequence_length * (1.0 + unmasked)
-    flops = attention_flops(0.0, tokens, mean_attended_tokens(span, 0.0, span), model.pair_flops * share)
+    seen = mean_attended_tokens(span, 0.0, span)
+    flops = attention_flops(0.0, tokens, seen, model.pair_flops * share, tp)
     windowed = mean_attended_tokens(span, 0.0, where(unmasked > 0, span, model.window))
-    flops = attention_flops(flops, tokens, windowed, model.windowed_pair_flops * share)
-    attention_once = attention_seconds(flops, tp, software.wide_flop_per_s, software.attention_utilisation)
+    flops = attention_flops(flops, tokens, windowed, model.windowed_pair_flops * share, tp)
+    attention_once = multiply_seconds(flops, software.wide_flop_per_s, software.attention_utilisation)
     attention = attention_training_seconds(attention_once, attention_again)
 
     moved = kept.layer * part.stage_layers

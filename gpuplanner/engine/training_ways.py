@@ -90,7 +90,8 @@ def layouts_on(gpus_per_node: int, nodes: int, shape: Shape, workload: Training)
 def _tensor_degrees(gpus_per_node: int, shape: Shape, workload: Training) -> list[int]:
     if workload.tensor_parallel is not None:
         return [workload.tensor_parallel]
-    if workload.framework not in TENSOR_PARALLEL or workload.method in {Method.LORA, Method.QLORA}:
+    adapters = workload.method in {Method.LORA, Method.QLORA}
+    if workload.framework not in TENSOR_PARALLEL or (adapters and workload.framework is not Framework.MEGATRON):
         return [1]
     return [
         d for d in range(1, gpus_per_node + 1) if gpus_per_node % d == 0 and (not shape.heads or shape.heads % d == 0)

@@ -5,15 +5,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from gpuplanner.engine.formulas.training_time import model_flops_per_token
+from gpuplanner.engine.training_choice import ways_on
 from gpuplanner.engine.training_limits import largest_that_fits
 from gpuplanner.engine.training_memory import memory_numbers
+from gpuplanner.engine.training_model import ModelNumbers
+from gpuplanner.engine.training_numbers import TrainingNumbers
 from gpuplanner.engine.training_ranges import Spread
 from gpuplanner.engine.training_run import TrainingRun, training_run
 from gpuplanner.engine.training_split import split
-from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext
+from gpuplanner.engine.training_ways import TrainingWay
+from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext, refusal
 from gpuplanner.engine.validation.training_rows import PlacedRow, placed
 from gpuplanner.messages import InputError, msg
 from gpuplanner.units import GB, GIB, TERA
+from gpuplanner.workload.training import Training
 
 TOKENS, STEP, FLOPS, MFU, HFU, MEMORY, OUTCOME = (
     "measured_tokens_per_s_per_gpu",
@@ -28,6 +33,9 @@ LONGEST = "max_seq_len_that_fits"
 DOES_NOT_FIT = "oom"
 MEASURED_TENSORS = ("allocated", "active")
 MEASURED_RESERVED = ("reserved",)
+NOT_EXPRESSIBLE = r"not LoRA|LoRA \(emb\)|peft_type=OSF"
+"""Methods that train other parts of the model than a plan can say."""
+RECOMPUTED = r"include full recompute|incl\. recompute|hardware tflops|tflops hardware|recompute counted"
 LONGEST_SEQUENCE = 16_000_000
 
 
@@ -155,14 +163,27 @@ def _as_run(row: Row, more: dict[str, str] | None = None) -> Row:
 
 
 GPU_BY_MEMORY = {
-    "8": "RTX 3070", "12": "RTX 3060", "16": "T4", "24": "RTX 4090", "40": "A100 SXM", "48": "L40S", "80": "H100 SXM",
+    "8": "RTX 3070", "12": "RTX 3060", "16": "RTX A4000", "24": "RTX 4090",
+    "40": "A100 SXM", "48": "L40S", "80": "H100 SXM",
 }  # fmt: skip
 """A card of each size that the fit limits name by its memory alone; only the memory matters there."""
 
 
 def _run(place: PlacedRow, tokens: int, context: ValidationContext) -> TrainingRun:
     workload = place.workload.model_copy(update={"sequence_length": tokens})
-    return training_run(workload, place.model, place.machine, context.efficiencies, place.way)
+    return training_run(workload, place.model, place.machine, context.efficiencies, ways_of(place, workload))
+
+
+def ways_of(place: PlacedRow, workload: Training) -> list[TrainingWay]:
+    """The layouts that a row may mean: its own, or those that it leaves open."""
+    if place.way is not None:
+        return [place.way]
+    if place.data_parallel is None:
+        return ways_on(place.machine, place.model, workload)
+    found = ways_on(place.machine, place.model, workload.model_copy(update={"micro_batch": 1}))
+    ranks = [way.tensor_parallel * way.pipeline_parallel * way.context_parallel for way in found]
+    kept = [w for w, r in zip(found, ranks, strict=True) if place.machine.gpus // r == place.data_parallel]
+    return kept or ways_on(place.machine, place.model, workload)
 
 
 def _kin(row: Row) -> str:
@@ -178,6 +199,8 @@ def _verdict(row: Row, family: str, run: TrainingRun) -> Outcome:
 
 
 def _memory(row: Row, family: str, run: TrainingRun) -> Outcome:
+    if re.search(NOT_EXPRESSIBLE, row.text("notes")):
+        return refusal(row, family, MEMORY, msg("validation.not_expressible"))
     memory = run.numbers.memory
     kind = row.text("mem_kind").lower()
     if kind.startswith(("analytic", *MEASURED_TENSORS)):
@@ -186,7 +209,8 @@ def _memory(row: Row, family: str, run: TrainingRun) -> Outcome:
         value = memory.reserved
     else:
         value = memory.shown
-    unit = GB if "1e9" in row.text("mem_unit") else GIB
+    printed = row.text("mem_unit")
+    unit = GIB if printed == "GiB" or kind == "nvidia-smi" else GB
     return _outcome(row, family, MEMORY, float(value) / unit, run.memory_spread)
 
 
@@ -197,7 +221,7 @@ def _rate(row: Row, family: str, metric: str, run: TrainingRun, place: PlacedRow
     flops = float(run.numbers.flops_per_token)
     best = peak / flops
     step_tokens = workload.global_batch * workload.sequence_length / gpus
-    counted = _flops_counted(row, run, flops, metric)
+    counted = flops_counted(row, run.model, run.numbers, metric)
     match metric:
         case "measured_tokens_per_s_per_gpu":
             value, ideal, inverse = tokens, best, True
@@ -211,32 +235,26 @@ def _rate(row: Row, family: str, metric: str, run: TrainingRun, place: PlacedRow
     return _outcome(row, family, metric, value, run.time_spread, inverse=inverse, ideal=ideal, kin=_kin(row))
 
 
-def _flops_counted(row: Row, run: TrainingRun, flops: float, metric: str) -> float:
+def flops_counted(row: Row, model: ModelNumbers, numbers: TrainingNumbers, metric: str) -> float:
     """FLOP of one token as the row's source counts them.
 
     Where the row gives both tokens and FLOP a second, the convention is the one of four that comes nearest to them:
     attention whole or halved by its mask, with recomputation or without. Else what its notes say, or whole without.
     """
-    again = float(run.numbers.hfu) / float(run.numbers.mfu)
+    flops = float(numbers.flops_per_token)
+    again = float(numbers.hfu) / float(numbers.mfu)
     full = max(again, 4.0 / 3.0)
-    halved = _without_mask(run)
+    length = float(numbers.split.sequence_length)
+    pairs = model.pair_flops + model.windowed_pair_flops
+    halved = float(model_flops_per_token(1.0 - model.frozen, model.active_parameters, pairs, length / 2))
     ways = (flops, halved, flops * full, halved * full)
     tokens, rate = row.number(TOKENS), row.number(FLOPS)
     if metric == FLOPS and tokens and rate:
         stated = rate * TERA / tokens
         return min(ways, key=lambda way: abs(way / stated - 1))
-    recomputed = re.search(
-        r"include full recompute|incl\. recompute|hardware tflops|recompute counted", row.text("notes"), re.IGNORECASE
-    )
     if metric == HFU:
         return flops * again
-    return flops * full if metric == FLOPS and recomputed else flops
-
-
-def _without_mask(run: TrainingRun) -> float:
-    pairs = run.model.pair_flops + run.model.windowed_pair_flops
-    length = float(run.layout.sequence_length) / 2
-    return float(model_flops_per_token(1.0 - run.model.frozen, run.model.active_parameters, pairs, length))
+    return flops * full if metric == FLOPS and re.search(RECOMPUTED, row.text("notes"), re.IGNORECASE) else flops
 
 
 def _peak_of(row: Row, run: TrainingRun) -> float:

@@ -54,13 +54,16 @@ SHARDINGS = {
 FRAMEWORKS = (
     (r"deepspeed zero|accelerate.*deepspeed", Framework.DEEPSPEED),
     (r"megatron|nemo|ngc|nvidia|mxnet|transformer engine|llmq|cuda", Framework.MEGATRON),
-    (r"hf |hugging|peft|trl|llama-?factory|axolotl|unsloth|swift|transformers|hf\+", Framework.HUGGING_FACE),
+    (
+        r"hf |hf\+|hugging|peft|trl|llama-?factory|axolotl|unsloth|swift|transformers|qlora|litgpt",
+        Framework.HUGGING_FACE,
+    ),
     (r"deepspeed", Framework.DEEPSPEED),
     (r"fsdp|torchtitan|litgpt|lit-gpt|open_lm|maxtext|paxml|jax|torchtune|composer|pytorch|nanogpt", Framework.FSDP),
 )
 """The first pattern that a framework's printed name matches decides."""
-FUSED_LOSS = r"ce-fusion|fused.*ce\b|fused ln/swiglu/ce|liger|cut.?cross"
-FUSED_FRAMEWORKS = r"llmq|litgpt|unsloth"
+FUSED_LOSS = r"ce-fusion|fused.*ce\b|liger|cut.?cross"
+FUSED_FRAMEWORKS = r"llmq|litgpt|unsloth|llm-foundry"
 PURE_16_BITS = r"bf16-true|pure"
 NETWORKS = (
     (r"8x ?400|8x connectx-7|8x nvidia quantum-2|400 gb/s per gpu", 400 * GB),
@@ -86,7 +89,9 @@ MEAN_LENGTH = re.compile(r"mean ~?(\d+) tok")
 class PlacedRow:
     """A row as the engine can estimate it. `way` is None where the row leaves its layout open.
 
-    `mean_length`: tokens of the mean sample where samples are not packed, else the sequence length.
+    `data_parallel`: where only batch and accumulation are stated, the ranks that follow from them with a micro-batch of
+    one; the engine chooses among layouts with so many. `mean_length`: tokens of the mean sample where samples are not
+    packed, else the sequence length.
     """
 
     workload: Training
@@ -94,6 +99,7 @@ class PlacedRow:
     machine: Machine
     way: TrainingWay | None
     mean_length: int
+    data_parallel: int | None = None
 
 
 def placed(row: Row, context: ValidationContext) -> PlacedRow:
@@ -105,7 +111,7 @@ def placed(row: Row, context: ValidationContext) -> PlacedRow:
     model = _model(row, context)
     gpus = int(row.number("n_gpus") or 1)
     machine = _machine(row, gpu, gpus)
-    workload = _workload(row, model, method, gpus)
+    workload = _workload(row, model, method, gpus, gpu)
     mean = MEAN_LENGTH.search(row.text("notes"))
     unpacked = row.text("packed") == "0" and mean is not None
     return PlacedRow(
@@ -114,6 +120,7 @@ def placed(row: Row, context: ValidationContext) -> PlacedRow:
         machine=machine,
         way=_way(row, workload, machine, gpus),
         mean_length=int(mean.group(1)) if unpacked and mean else workload.sequence_length,
+        data_parallel=_data_parallel(row, workload, gpus),
     )
 
 
@@ -174,9 +181,12 @@ def _network(printed: str, gpu: Gpu) -> float:
     return NETWORK_BY_GENERATION.get(gpu.architecture, DEFAULT_NETWORK)
 
 
-def _workload(row: Row, model: ModelArchitecture, method: Method, gpus: int) -> Training:
+def _workload(row: Row, model: ModelArchitecture, method: Method, gpus: int, gpu: Gpu) -> Training:
     framework = framework_of(row.text("framework"))
-    precision = _precision(row)
+    if framework is Framework.HUGGING_FACE and row.text("sharding").startswith("zero"):
+        framework = Framework.DEEPSPEED
+    math = row.text("attn_impl").startswith("math")
+    precision = _precision(row, gpu)
     notes = f"{row.text('notes')} {row.text('precision')}".lower()
     printed = row.text("framework").lower()
     micro = int(row.number("micro_batch") or 0)
@@ -199,7 +209,8 @@ def _workload(row: Row, model: ModelArchitecture, method: Method, gpus: int) -> 
         optimizer=_optimizer(row, framework, printed),
         sharding=SHARDINGS.get(row.text("sharding")),
         recomputation=_recomputation(row.text("activation_ckpt")),
-        attention=AttentionKernel.MATH if row.text("attn_impl").startswith("math") else AttentionKernel.FLASH,
+        sequence_parallel=not math or row.text("activation_ckpt").startswith("selective"),
+        attention=AttentionKernel.MATH if math else AttentionKernel.FLASH,
         offload=_offload(row.text("offload")),
         fused_loss=bool(re.search(FUSED_LOSS, notes) or re.search(FUSED_FRAMEWORKS, printed)),
         compiled=row.text("compile") == "1" or "jax" in printed,
@@ -211,7 +222,8 @@ def _workload(row: Row, model: ModelArchitecture, method: Method, gpus: int) -> 
     )
 
 
-def _precision(row: Row) -> ComputePrecision:
+def _precision(row: Row, gpu: Gpu) -> ComputePrecision:
+    """As printed. MLPerf's logs do not say it; its submissions train in FP8 on GPUs that have it."""
     printed = row.text("precision").lower()
     known = {"fp32": ComputePrecision.FP32, "tf32": ComputePrecision.TF32, "fp16": ComputePrecision.FP16}
     known |= {"bf16": ComputePrecision.BF16, "fp8": ComputePrecision.FP8, "nvfp4": ComputePrecision.NVFP4}
@@ -220,7 +232,8 @@ def _precision(row: Row) -> ComputePrecision:
             return precision
     if printed:
         raise InputError(msg("validation.unknown_value", column="precision", text=printed[:40]))
-    return ComputePrecision.BF16
+    audited = "submission config" in row.text("notes") and gpu.known(GpuProperty.FP8_FLOP_PER_S) is not None
+    return ComputePrecision.FP8 if audited else ComputePrecision.BF16
 
 
 def _optimizer(row: Row, framework: Framework, printed: str) -> Optimizer:
@@ -229,7 +242,7 @@ def _optimizer(row: Row, framework: Framework, printed: str) -> Optimizer:
         return Optimizer.PAGED_ADAMW_8BIT if "paged" in text else Optimizer.ADAMW_8BIT
     if "bf16 m" in text or re.search(PURE_16_BITS, row.text("precision").lower()):
         return Optimizer.ADAMW_BF16
-    if framework is Framework.HUGGING_FACE and "peft" in printed and row.text("kind") == "full_ft":
+    if framework is Framework.HUGGING_FACE and "peft metamathqa" in printed and row.text("kind") == "full_ft":
         return Optimizer.ADAMW_BF16
     for name in (Optimizer.ADAFACTOR, Optimizer.LION):
         if name.value in text:
@@ -287,6 +300,14 @@ def _way(row: Row, workload: Training, machine: Machine, gpus: int) -> TrainingW
         recomputation=workload.recomputation or Recomputation.NONE,
         nodes=machine.nodes,
     )
+
+
+def _data_parallel(row: Row, workload: Training, gpus: int) -> int | None:
+    accumulation = int(row.number("grad_accum") or 0)
+    if workload.micro_batch or not accumulation or row.number("tp"):
+        return None
+    ranks = workload.global_batch // accumulation
+    return ranks if ranks and gpus % ranks == 0 else None
 
 
 def _model(row: Row, context: ValidationContext) -> ModelArchitecture:
