@@ -6,7 +6,7 @@ from the machine alone is added here.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
@@ -110,4 +110,4 @@ def _with_figures(value: T, change: Callable[[Figure], Figure]) -> T:
         changed = {key: _with_figures(item, change) for key, item in value.items()}
     elif isinstance(value, EXPLAINED) and is_dataclass(value):
         changed = replace(value, **{f.name: _with_figures(getattr(value, f.name), change) for f in fields(value)})
-    return changed
+    return cast(T, changed)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-COPIES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256)
+COPIES = (*range(1, 17), 18, 20, 22, 24, 28, 32, 36, 40, 48, 56, 64, 72, 80, 96, 112, 128, 160, 192, 224, 256)
 """How many machines (or groups of machines that hold one replica) are tried to carry a serving load."""
 NODES_OF_A_REPLICA = (2, 4, 8)
 """Over how many nodes the stages of one replica are spread when it does not fit into one."""

@@ -7,7 +7,6 @@ hardware (an instance in several regions or sizes of disk) are computed once.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
-from gpuplanner.engine.search.serving import ServingSpace
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.catalog import Catalog, Rate
@@ -19,6 +18,7 @@ from gpuplanner.engine.search.checks import Failure, offer_checks, passing
 from gpuplanner.engine.search.ordering import furthest_first, ranked
 from gpuplanner.engine.search.rejecting import broke, rejection, unplannable
 from gpuplanner.engine.search.result import Broken, Candidate, Rejection, SearchResult
+from gpuplanner.engine.search.serving import ServingSpace
 from gpuplanner.engine.search.space import Computed, Prepared, Space
 from gpuplanner.engine.search.training import TrainingSpace
 from gpuplanner.engine.support import unsupported

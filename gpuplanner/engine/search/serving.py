@@ -1,0 +1,217 @@
+"""The ways of serving that the search tries, several machines' in one block, and the best of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.engine.estimate import Fit, Way
+from gpuplanner.engine.formulas.cost import usd_per_month, usd_per_mtoken
+from gpuplanner.engine.formulas.serving_pool import live_cache_bytes, needed_bytes
+from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.machines import choice_of, with_nodes
+from gpuplanner.engine.search.checks import Array, Check
+from gpuplanner.engine.search.result import Broken, Candidate
+from gpuplanner.engine.search.space import Computed, Prepared
+from gpuplanner.engine.serving import estimate_serving
+from gpuplanner.engine.serving_choice import LAYERS_ONLY, heads_in_common
+from gpuplanner.engine.serving_inputs import GpuNumbers, ServerNumbers, WayNumbers, stack, take
+from gpuplanner.engine.serving_machine import gpu_numbers, server_numbers
+from gpuplanner.engine.serving_model import model_numbers, precision_of
+from gpuplanner.engine.serving_numbers import ServingNumbers, load_numbers, serving_numbers
+from gpuplanner.engine.serving_ways import COPIES, ServingWays, serving_ways
+from gpuplanner.units import HOURS_PER_MONTH, Unit
+from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.serving import Serving
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """One machine's ways with its numbers, alone and with its network (the same where that is not known)."""
+
+    ways: ServingWays
+    alone: GpuNumbers
+    networked: GpuNumbers
+    server: ServerNumbers
+
+
+@dataclass(frozen=True, slots=True)
+class _Results:
+    """The ways of one machine, computed. `fits`: verdicts by place; offers of the same hardware share them."""
+
+    fits: dict[int, Fit]
+    ways: ServingWays
+    usable: float
+    needed: Array
+    ttft_s: Array
+    tpot_s: Array
+    resident: Array
+    request_per_s: Array
+    output_tokens_per_s: Array
+
+
+class ServingSpace:
+    """Ways of serving one plan. Machines of one node size share their ways."""
+
+    def __init__(self, plan: Plan, workload: Serving, model: ModelArchitecture, efficiencies: Efficiencies) -> None:
+        self._plan = plan
+        self._workload = workload
+        self._architecture = model
+        self._efficiencies = efficiencies
+        self._precision = precision_of(model, workload.weight_precision)
+        self._model = model_numbers(model, workload.weight_precision, workload.kv_precision, efficiencies)
+        self._heads = heads_in_common(model)
+        self._layers = model.layers
+        self._load = load_numbers(workload)
+        self._laid_out: dict[tuple[int, bool], ServingWays | None] = {}
+
+    def prepare(self, machine: Machine) -> Prepared | None:
+        spanning = machine.host.network_bytes_per_s is not None and machine.gpu_fraction == 1
+        ways = self._ways(machine.gpus_per_node, spanning)
+        if ways is None:
+            return None
+        alone = self._gpu(machine)
+        networked = self._gpu(with_nodes(machine, 2)) if spanning else alone
+        server = server_numbers(self._workload, machine.gpu, self._efficiencies)
+        return Prepared(machine, len(ways.nodes), _Ways(ways, alone, networked, server))
+
+    def compute(self, block: Sequence[Prepared]) -> Sequence[Computed]:
+        prepared: list[_Ways] = [p.ways for p in block]
+        rows = [len(p.ways.nodes) for p in prepared]
+        place = np.repeat(np.arange(len(prepared)), rows)
+        spans = np.concatenate([p.ways.nodes_of_replica > 1 for p in prepared])
+        gpus = stack([numbers for p in prepared for numbers in (p.alone, p.networked)])
+        servers = stack([p.server for p in prepared])
+        way = WayNumbers(
+            *(
+                np.concatenate([getattr(p.ways, name) for p in prepared])
+                for name in ("tensor_parallel", "pipeline_parallel", "replicas")
+            )
+        )
+        gpu = take(gpus, 2 * place + spans)
+        found = serving_numbers(self._model, gpu, take(servers, place), self._load, way)
+        memory = found.memory
+        cache = live_cache_bytes(found.resident, memory.sequence_bytes, way.attention_ranks)
+        needed = np.asarray(needed_bytes(memory.fixed_bytes, cache))
+        ends = np.cumsum(rows)
+        return [
+            self._computed(p, found, needed, slice(end - count, end))
+            for p, count, end in zip(prepared, rows, ends, strict=True)
+        ]
+
+    def best(self, machine: Machine, computed: Computed, passing: Array) -> Candidate:
+        """The fewest machines that pass, and of the layouts on so many the one that answers a request first.
+
+        More machines would be faster still: they are not taken, since what passes meets the load and the goals.
+        """
+        found: _Results = computed.results
+        fewest = _first_of_each(passing.reshape(-1, len(COPIES)))
+        seconds = found.ttft_s + found.tpot_s * (self._workload.output_tokens - 1)
+        place = int(fewest[np.lexsort((seconds[fewest], computed.nodes[fewest]))[0]])
+        return self._candidate(machine, found, place, float(seconds[place]))
+
+    def _ways(self, gpus_per_node: int, spanning: bool) -> ServingWays | None:
+        key = gpus_per_node, spanning
+        if key not in self._laid_out:
+            tensor, pipeline = self._workload.tensor_parallel, self._workload.pipeline_parallel
+            if self._workload.server in LAYERS_ONLY:
+                tensor = tensor or 1
+            self._laid_out[key] = serving_ways(gpus_per_node, self._heads, self._layers, tensor, pipeline, spanning)
+        return self._laid_out[key]
+
+    def _gpu(self, machine: Machine) -> GpuNumbers:
+        server, eager = str(self._workload.server), self._workload.eager
+        return gpu_numbers(machine, self._precision, server, eager, self._efficiencies).numbers
+
+    def _computed(self, prepared: _Ways, found: ServingNumbers, all_needed: Array, rows: slice) -> Computed:
+        ways, memory = prepared.ways, found.memory
+        usable = float(prepared.alone.usable_bytes)
+        resident = np.asarray(found.resident)[rows]
+        needed = all_needed[rows]
+        short = np.asarray(memory.reserved_sequence_bytes)[rows] - np.asarray(memory.pool_bytes)[rows]
+        rate = np.asarray(found.request_per_s)[rows]
+        results = _Results(
+            {},
+            ways,
+            usable,
+            needed,
+            np.asarray(found.ttft_s)[rows],
+            np.asarray(found.tpot_s)[rows],
+            resident,
+            rate,
+            np.asarray(found.output_tokens_per_s)[rows],
+        )
+        constraints = self._plan.constraints
+        checks = [
+            Check(Broken.MEMORY, usable + short, usable, Unit.BYTE),
+            Check(Broken.HEADROOM, needed, usable * (1.0 - constraints.memory_free_share), Unit.BYTE),
+        ]
+        if constraints.max_gpus is not None:
+            gpus = ways.nodes * float(prepared.alone.gpus_per_node)
+            checks.append(Check(Broken.MAX_GPUS, gpus, float(constraints.max_gpus), Unit.COUNT))
+        checks += self._load_and_goals(results)
+        return Computed(checks, ways.nodes, None, results)
+
+    def _load_and_goals(self, found: _Results) -> list[Check]:
+        """The load is met when no request waits for a place, unless a goal for the first token says what may wait."""
+        workload = self._workload
+        checks = []
+        if workload.concurrency is not None and workload.ttft_goal_s is None:
+            held = np.floor(found.resident + 1e-9) * found.ways.replicas
+            checks.append(Check(Broken.LOAD, float(workload.concurrency), held, Unit.COUNT))
+        if workload.concurrency is None and workload.request_rate is not None:
+            checks.append(Check(Broken.RATE, workload.request_rate, found.request_per_s, Unit.REQUEST_PER_S))
+        if workload.ttft_goal_s is not None:
+            checks.append(Check(Broken.TTFT, found.ttft_s, workload.ttft_goal_s, Unit.SECOND))
+        if workload.tpot_goal_s is not None:
+            checks.append(Check(Broken.TPOT, found.tpot_s, workload.tpot_goal_s, Unit.SECOND))
+        return checks
+
+    def _candidate(self, machine: Machine, found: _Results, place: int, seconds: float) -> Candidate:
+        ways = found.ways
+        whole = with_nodes(machine, int(ways.nodes[place]))
+        way = Way(
+            tensor_parallel=int(ways.tensor_parallel[place]),
+            pipeline_parallel=int(ways.pipeline_parallel[place]),
+            replicas=int(ways.replicas[place]),
+        )
+        metrics = {
+            "ttft_s": float(found.ttft_s[place]),
+            "tpot_s": float(found.tpot_s[place]),
+            "request_s": seconds,
+            "request_per_s": float(found.request_per_s[place]),
+            "output_tokens_per_s": float(found.output_tokens_per_s[place]),
+            "resident_sequences": float(found.resident[place]) * way.replicas,
+        }
+        metrics |= _costs(whole, metrics["output_tokens_per_s"])
+        degrees = {"tensor_parallel": way.tensor_parallel, "pipeline_parallel": way.pipeline_parallel}
+        workload = self._workload.model_copy(update=degrees)
+        plan = self._plan.model_copy(update={"workload": workload, "machine": choice_of(whole)})
+        if place not in found.fits:
+            found.fits[place] = self._fit(plan, whole, way)
+        free = found.usable - float(found.needed[place])
+        return Candidate(whole, way, plan, found.fits[place], free, metrics)
+
+    def _fit(self, plan: Plan, machine: Machine, way: Way) -> Fit:
+        """The verdict that the estimate of this very way gives."""
+        degrees = WayNumbers(float(way.tensor_parallel), float(way.pipeline_parallel), float(way.replicas))
+        return estimate_serving(plan, self._architecture, machine, self._efficiencies, degrees).fit
+
+
+def _first_of_each(passing: Array) -> Array:
+    """The place of the first way that passes in each row that has one, in the flat order."""
+    rows = np.flatnonzero(passing.any(axis=1))
+    first: Array = rows * passing.shape[1] + passing[rows].argmax(axis=1)
+    return first
+
+
+def _costs(machine: Machine, output_tokens_per_s: float) -> Mapping[str, float]:
+    if machine.usd_per_hour is None:
+        return {}
+    return {
+        "usd_per_hour": machine.usd_per_hour,
+        "usd_per_month": float(usd_per_month(machine.usd_per_hour, HOURS_PER_MONTH)),
+        "usd_per_mtoken": float(usd_per_mtoken(machine.usd_per_hour, output_tokens_per_s)),
+    }
