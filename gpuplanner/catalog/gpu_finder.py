@@ -1,6 +1,6 @@
 """Which GPU of the catalog an offer means: by id, by name, or as names are resolved everywhere. Never by likeness."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gpuplanner.catalog.catalog import Catalog
@@ -18,6 +18,8 @@ class GpuFinder:
         self._catalog = catalog
         self._names: Names | None = None
         self._found: dict[str, Resolution | str] = {}
+        self._ordered: dict[str, tuple[str, ...]] = {}
+        self._told: set[str] = set()
         named: dict[str, list[str]] = {}
         for gpu in catalog.gpus.values():
             for name in {gpu.name.casefold(), *(alias.casefold() for alias in gpu.aliases)}:
@@ -56,23 +58,29 @@ class GpuFinder:
             share = found.fraction.compute or found.fraction.memory if found.fraction else None
             whole = instance.gpu_fraction == 1 and "gpu_share" not in fields.record.values
             return replace(instance, gpu_id=found.id, gpu_fraction=share if share and whole else instance.gpu_fraction)
-        if found.reason.id.startswith("names.ambiguous"):
-            ids = self.slowest_first(c.id for c in found.candidates if c.kind is Kind.GPU)
-            if ids:
-                slowest = self._catalog.gpus[ids[0]].name
-                fields.problem(
-                    "gpu", "overlay.instance.ambiguous_gpu", Severity.WARNING, reason=found.reason, gpu=slowest
-                )
-            return replace(instance, gpu_may_be=ids)
-        candidates = ", ".join(candidate.name for candidate in found.candidates[:3])
-        fields.problem(
-            "gpu",
-            "overlay.instance.unknown_gpu",
-            Severity.WARNING,
-            value=shown(instance.gpu_text),
-            near=msg("overlay.near", name=candidates) if candidates else msg("overlay.near.none"),
-        )
-        return instance
+        may_be = self._may_be(instance.gpu_text, found)
+        if instance.gpu_text not in self._told:
+            self._told.add(instance.gpu_text)
+            self._tell(found, may_be, fields)
+        return replace(instance, gpu_may_be=may_be) if may_be else instance
+
+    def _may_be(self, text: str, found: Resolution) -> tuple[str, ...]:
+        """The GPUs that an ambiguous text fits, the slowest first; none for a text that is refused."""
+        if text not in self._ordered:
+            ambiguous = found.reason.id.startswith("names.ambiguous")
+            ids = (c.id for c in found.candidates if c.kind is Kind.GPU)
+            self._ordered[text] = self.slowest_first(ids) if ambiguous else ()
+        return self._ordered[text]
+
+    def _tell(self, found: Resolution, may_be: Sequence[str], fields: Fields) -> None:
+        """Keep why a text names no GPU; once for each text, as a list of prices repeats it."""
+        if may_be:
+            slowest = self._catalog.gpus[may_be[0]].name
+            fields.problem("gpu", "overlay.instance.ambiguous_gpu", Severity.WARNING, reason=found.reason, gpu=slowest)
+            return
+        names = ", ".join(candidate.name for candidate in found.candidates[:3])
+        like = msg("overlay.near", name=names) if names else msg("overlay.near.none")
+        fields.problem("gpu", "overlay.instance.unknown_gpu", Severity.WARNING, value=shown(found.query), near=like)
 
     def slowest_first(self, ids: Iterable[str]) -> tuple[str, ...]:
         """GPUs by dense rate, then by bandwidth; one of which nothing is known stands first."""

@@ -3,7 +3,7 @@
 A guard returns a message where it finds its mistake, else None. What follows from it is decided where it is called.
 """
 
-import statistics
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
@@ -17,6 +17,8 @@ CHEAPER_PER_GPU = 0.6
 The lowest in the shipped price lists is 0.79; a price for one GPU beside two is 0.5."""
 DEARER_PER_GPU = 3.0
 """Above this multiple of the dearest smaller offer's price per GPU it does not scale either; 1.9 occurs."""
+SEVERAL_GPUS = 4
+"""Below this a price near that of one GPU can be a discount."""
 MEMORY_TOLERANCE = 0.15
 """Drivers and clouds print up to 7 % less than what is sold, and some print decimal gigabytes (7 %)."""
 SMALLEST_MEMORY_BYTES = 0.5 * GIB
@@ -43,37 +45,57 @@ def price_without_currency(currency: str) -> Message | None:
 def prices_that_do_not_scale(instances: Iterable[Instance]) -> Iterator[tuple[Instance, Price, Message]]:
     """Prices per GPU far from those of smaller instances of the same provider, GPU, region and terms.
 
-    Eight GPUs at the price of one are a price per GPU; one at the price of eight is a price for the node.
+    Eight GPUs at the price of one are a price per GPU; one at the price of eight is a price for the node. A person's
+    own prices are held to their own, since they may be agreed at a discount.
     """
-    groups: dict[tuple[str, ...], list[tuple[float, Instance, Price]]] = {}
+    groups: dict[tuple[str | bool, ...], list[tuple[float, Instance, Price]]] = {}
     for instance in instances:
         gpus = _whole_gpus(instance)
-        if gpus is None or instance.planning_gpu_id is None:
+        gpu_id = instance.planning_gpu_id
+        if gpus is None or gpu_id is None:
             continue
         for price in instance.prices:
-            key = (instance.provider, instance.planning_gpu_id, price.region, price.currency, price.kind.value)
+            key = (instance.provider, gpu_id, price.region, price.currency, price.kind.value, price.source.user)
             groups.setdefault(key, []).append((gpus, instance, price))
     for members in groups.values():
+        members.sort(key=lambda member: member[0])
         yield from _out_of_scale(members)
 
 
 def _out_of_scale(members: list[tuple[float, Instance, Price]]) -> Iterator[tuple[Instance, Price, Message]]:
-    smaller: list[float] = []
-    members.sort(key=lambda member: member[0])
-    waiting: list[float] = []
-    count = 0.0
+    """Those of one group, smallest first, that cost too little or too much beside all that have fewer GPUs."""
+    cheapest = dearest = 0.0
+    same_size: list[float] = []
+    size = 0.0
     for gpus, instance, price in members:
-        if gpus > count:
-            smaller += waiting
-            waiting, count = [], gpus
+        if gpus > size:
+            cheapest = min((cheapest or math.inf, *same_size)) if same_size else cheapest
+            dearest = max(dearest, *same_size) if same_size else dearest
+            same_size, size = [], gpus
         each = price.per_hour / gpus
-        if smaller and not CHEAPER_PER_GPU * min(smaller) <= each <= DEARER_PER_GPU * max(smaller):
-            usual = statistics.median(smaller)
+        if cheapest and not CHEAPER_PER_GPU * cheapest <= each <= DEARER_PER_GPU * dearest:
             hourly, currency = price.per_hour, price.currency
+            usual = cheapest if each < cheapest else dearest
             fault = msg("overlay.price.not_scaling", gpus=gpus, price=hourly, currency=currency, usual=usual)
             yield instance, price, fault
         else:
-            waiting.append(each)
+            same_size.append(each)
+
+
+def price_of_one_gpu(instance: Instance, price: Price, published: Iterable[Instance]) -> Message | None:
+    """A person's price for four GPUs or more that is what the provider asks for one of them."""
+    gpus = _whole_gpus(instance)
+    if gpus is None or gpus < SEVERAL_GPUS:
+        return None
+    for other in published:
+        if _whole_gpus(other) != 1.0 or other.planning_gpu_id != instance.planning_gpu_id:
+            continue
+        for single in other.prices:
+            same = (single.currency, single.kind) == (price.currency, price.kind) and not single.source.user
+            if same and _near(price.per_hour, single.per_hour):
+                hourly, currency = price.per_hour, price.currency
+                return msg("overlay.price.of_one", gpus=gpus, price=hourly, currency=currency, offer=other.name)
+    return None
 
 
 def _whole_gpus(instance: Instance) -> float | None:

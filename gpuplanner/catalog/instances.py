@@ -56,7 +56,7 @@ INSTANCE_NUMBERS = {
         2000,
     ),
 }
-_TEXTS = ("rdma", "interconnect", "virtualization", "cpu")
+_TEXTS = ("rdma", "interconnect", "virtualization", "cpu", "note", "note_zh")
 _PRICES = {
     "price_per_hour": (PriceKind.ON_DEMAND, 1.0),
     "spot_per_hour": (PriceKind.SPOT, 1.0),
@@ -65,14 +65,15 @@ _PRICES = {
 }
 INSTANCE_FIELDS = (
     *("id", "provider", "name", "gpu", "gpu_id", "gpu_may_be", "gpu_count", "gpu_share", *INSTANCE_NUMBERS, *_TEXTS),
-    *(*_PRICES, "currency", "region", "price_date", "checked", "source", "from_memory", "note", "note_zh"),
+    *(*_PRICES, "currency", "region", "price_date", "checked", "source", "from_memory"),
 )
-_SPECIFICATION = frozenset({"gpu", "gpu_id", "gpu_count", "gpu_share", *INSTANCE_NUMBERS, *_TEXTS})
 UNKNOWN = "unknown"
 _HIGHEST_PRICE = 1_000_000.0
 
 
-def read_instance(record: Record, source_of: SourceOf, memory: Source, problems: list[Problem]) -> Instance | None:
+def read_instance(
+    record: Record, source_of: SourceOf, memory: Source, problems: list[Problem], *, user: bool = False
+) -> Instance | None:
     """The instance of one row, or None when something in it is wrong. `memory`: the source of what is from memory.
 
     `gpu_id` is taken as it stands; who calls finds it from `gpu_text` where the row leaves it empty.
@@ -87,8 +88,9 @@ def read_instance(record: Record, source_of: SourceOf, memory: Source, problems:
     except KeyError:
         fields.problem("source", "overlay.value.unknown_source", name=reference)
         return None
-    from_memory = fields.words("from_memory")
-    texts: dict[str, Any] = {text: fields.text(text) for text in _TEXTS}
+    from_memory = fields.words("from_memory") if "from_memory" in record.values else ()
+    # Most rows of a long price list leave most of these out.
+    texts: dict[str, Any] = {name: fields.text(name) for name in _TEXTS if name in record.values}
     instance = Instance(
         id=fields.text("id") or instance_id(provider, name),
         provider=provider,
@@ -101,9 +103,8 @@ def read_instance(record: Record, source_of: SourceOf, memory: Source, problems:
         prices=_prices(fields, source, date),
         from_memory=from_memory,
         source=source,
-        gpu_may_be=fields.words("gpu_may_be", "|"),
-        note=fields.text("note"),
-        note_zh=fields.text("note_zh"),
+        gpu_may_be=fields.words("gpu_may_be", "|") if "gpu_may_be" in record.values else (),
+        user=user,
         **texts,
     )
     return None if fields.failed else instance
@@ -167,16 +168,9 @@ def merged(own: Instance, shipped: Instance) -> Instance:
         gpu_fraction=shipped.gpu_fraction if own.gpu_fraction in {None, 1} else own.gpu_fraction,
         properties=properties,
         prices=(*own.prices, *shipped.prices),
-        note=own.note or shipped.note,
-        note_zh=own.note_zh or shipped.note_zh,
         user=True,
         **texts,
     )
-
-
-def says_what_it_is(record: Record) -> bool:
-    """Whether a row says anything of the machine itself, rather than only a price."""
-    return not _SPECIFICATION.isdisjoint(record.values)
 
 
 def _free_id(wanted: str, taken: Mapping[str, Instance]) -> str:

@@ -23,6 +23,7 @@ from gpuplanner.catalog.gpu_finder import GpuFinder
 from gpuplanner.catalog.guards import (
     memory_of_another_kind,
     parameters_that_contradict,
+    price_of_one_gpu,
     prices_that_do_not_scale,
     rate_that_is_doubled,
 )
@@ -170,12 +171,22 @@ class _Reading:
         own = instance_files.collect(rows)
         for instance in own.values():
             shipped = self._instances.get(instance.id)
-            self._instances[instance.id] = (
-                instance_files.merged(instance, shipped) if shipped else replace(instance, user=True)
-            )
+            self._instances[instance.id] = instance_files.merged(instance, shipped) if shipped else instance
         touched = {instance.provider for instance in own.values()}
-        peers = (i for i in self._instances.values() if i.provider in touched)
-        for instance, price, fault in tuple(prices_that_do_not_scale(peers)):
+        peers = [i for i in self._instances.values() if i.provider in touched]
+        self._guard_prices(peers, places, file)
+
+    def _guard_prices(self, peers: Sequence[Instance], places: dict[int, Record], file: _File) -> None:
+        published: dict[str, list[Instance]] = {}
+        for instance in self._base.instances.values():
+            published.setdefault(instance.provider, []).append(instance)
+        faults = list(prices_that_do_not_scale(peers))
+        for instance in peers:
+            for price in instance.prices:
+                if id(price) in places and instance.provider in published:
+                    fault = price_of_one_gpu(instance, price, published[instance.provider])
+                    faults += [(instance, price, fault)] if fault else []
+        for instance, price, fault in faults:
             record = places.get(id(price))
             if record is None or Fields(record, []).flag("checked"):
                 continue
@@ -188,7 +199,7 @@ class _Reading:
         by_name = {(i.provider.casefold(), i.name.casefold()): i for i in self._instances.values()}
         memory = self._sources["memory"]
         for record in file.sections.get("instances", ()):
-            read = instance_files.read_instance(record, file.source_of, memory, file.problems)
+            read = instance_files.read_instance(record, file.source_of, memory, file.problems, user=True)
             if read is None:
                 continue
             fields = Fields(record, file.problems)
@@ -260,7 +271,8 @@ def _price_column(record: Record) -> str:
 
 def _told(problems: Sequence[Problem]) -> Iterator[Problem]:
     """The problems of one file, the last of very many being how many more there are."""
-    yield from problems[:MOST_PROBLEMS]
-    if len(problems) > MOST_PROBLEMS:
-        last = problems[MOST_PROBLEMS]
-        yield replace(last, line=0, field="", what=msg("overlay.file.many", more=len(problems) - MOST_PROBLEMS))
+    ordered = sorted(problems, key=lambda problem: problem.line)
+    yield from ordered[:MOST_PROBLEMS]
+    if len(ordered) > MOST_PROBLEMS:
+        last = ordered[MOST_PROBLEMS]
+        yield replace(last, line=0, field="", what=msg("overlay.file.many", more=len(ordered) - MOST_PROBLEMS))

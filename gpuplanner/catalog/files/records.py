@@ -23,6 +23,7 @@ _THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d*)?")
 _DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 _SLASHED_DATE = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})")
 _FORMULA = re.compile(r"[=@+\t\r]|-(?![\d. ])")
+_FORMULA_STARTS = frozenset("=@+-\t\r")
 _YES = frozenset({"true", "yes", "1", "是"})
 _NO = frozenset({"false", "no", "0", "否"})
 
@@ -78,7 +79,7 @@ class Fields:
         if len(value) > LONGEST_TEXT:
             self.problem(name, "overlay.value.long", limit=LONGEST_TEXT)
             return ""
-        if _FORMULA.match(value):
+        if value[0] in _FORMULA_STARTS and _FORMULA.match(value):
             self.problem(name, "overlay.value.formula", value=shown(value))
             return ""
         return value
@@ -164,7 +165,7 @@ def near(name: str, names: Iterable[str]) -> Message:
 
 def parse_number(text: str) -> float | None:
     """The finite number that a text is: "1,234.5" and "1234.5", but not "1 GB", "nan" or "=2*3"."""
-    if _THOUSANDS.fullmatch(text):
+    if "," in text and _THOUSANDS.fullmatch(text):
         text = text.replace(",", "")
     if not _NUMBER.fullmatch(text):
         return None
