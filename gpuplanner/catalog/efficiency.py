@@ -1,7 +1,8 @@
 """Efficiencies: calibrated shares, latencies and overheads of real hardware and software, as data with their sources.
 
-`catalogs/efficiency/<name>.yaml` is one table. An entry holds for a GPU, else for its architecture, else for any; the
-rung that was found is told with it, so that a number can say how near the measurements behind it are.
+`catalogs/efficiency/<name>.yaml` is one table. An entry holds for a GPU, else for its chip or
+architecture, else for any; the rung that was found is told with it, so that a number can say how near the measurements
+behind it are.
 """
 
 from collections.abc import Mapping
@@ -31,6 +32,7 @@ class Efficiency:
 @dataclass(frozen=True, slots=True)
 class _Entry:
     gpu: str
+    chip: str
     architecture: str
     variant: str
     values: Mapping[str, float]
@@ -53,11 +55,9 @@ class Efficiencies:
         entries = [e for e in self._tables.get(table, ()) if e.variant == variant]
         ladder = (
             (Rung.SAME_GPU, lambda e: e.gpu == gpu.id),
-            (
-                Rung.SAME_ARCHITECTURE,
-                lambda e: not e.gpu and "" != e.architecture == gpu.architecture,
-            ),
-            (Rung.OTHER_ARCHITECTURE, lambda e: not e.gpu and not e.architecture),
+            (Rung.SAME_ARCHITECTURE, lambda e: not e.gpu and "" != e.chip == gpu.chip),
+            (Rung.SAME_ARCHITECTURE, lambda e: not e.gpu and not e.chip and "" != e.architecture == gpu.architecture),
+            (Rung.OTHER_ARCHITECTURE, lambda e: not e.gpu and not e.chip and not e.architecture),
         )
         for rung, holds in ladder:
             for entry in entries:
@@ -69,7 +69,7 @@ class Efficiencies:
     def constants(self, table: str, variant: str = "") -> Efficiency:
         """The entry of a table that does not depend on the GPU. Raises MissingFactError when there is none."""
         for entry in self._tables.get(table, ()):
-            if entry.variant == variant and not entry.gpu and not entry.architecture:
+            if entry.variant == variant and not (entry.gpu or entry.chip or entry.architecture):
                 return Efficiency(entry.values, entry.points, entry.source, Rung.OTHER_ARCHITECTURE)
         raise MissingFactError(table, variant or "constants")
 
@@ -77,7 +77,7 @@ class Efficiencies:
 def read_efficiencies(folder: Path) -> Efficiencies:
     """All tables of a folder. They come with the app; a fault in one is a programming fault (KeyError, ValueError).
 
-    A file is `sources: {id: {citation, date, from_memory?}}` and `entries:` with `gpu` or `architecture` or neither,
+    A file is `sources: {id: {citation, date, from_memory?}}` and `entries:` with `gpu`, `chip`, `architecture` or none,
     `variant`, `values: {name: number}`, `points` and `source`.
     """
     tables: dict[str, tuple[_Entry, ...]] = {}
@@ -90,6 +90,7 @@ def read_efficiencies(folder: Path) -> Efficiencies:
         tables[path.stem] = tuple(
             _Entry(
                 str(e.get("gpu", "")),
+                str(e.get("chip", "")),
                 str(e.get("architecture", "")),
                 str(e.get("variant", "")),
                 {str(k): float(v) for k, v in e["values"].items()},

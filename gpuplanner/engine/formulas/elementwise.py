@@ -40,3 +40,10 @@ def ceil(a: Number) -> Number:
     if isinstance(a, np.ndarray):
         return np.ceil(a)
     return float(-(-a // 1))
+
+
+def floor(a: Number) -> Number:
+    """The largest whole number that is not above."""
+    if isinstance(a, np.ndarray):
+        return np.floor(a)
+    return float(a // 1)

@@ -1,0 +1,64 @@
+"""Time of matrix multiplications: reading the weights, multiplying, and how far the two overlap. No shapes of models.
+
+Utilisation by shape has a closed form, so that it runs on arrays: a multiplication of few rows costs as much as one of
+`padding_tokens` more rows, and every kernel has a floor. Both parts grow with N · K alone, so a layer's matrices, or
+all layers', may be added up first.
+"""
+
+from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum
+from gpuplanner.figures import formula
+from gpuplanner.units import Unit
+
+ROOFLINE = "Williams, Waterman, Patterson, Roofline, CACM 52 (2009) 65"
+
+
+@formula(Unit.SECOND, "passes · read_bytes / (hbm_bytes_per_s · hbm_share)", ROOFLINE)
+def read_seconds(read_bytes: Number, hbm_bytes_per_s: Number, hbm_share: Number, passes: Number = 1.0) -> Number:
+    """Time to read `read_bytes` from the GPU's memory at the share of the nominal rate that kernels reach."""
+    return passes * read_bytes / (hbm_bytes_per_s * hbm_share)
+
+
+@formula(
+    Unit.FLOP,
+    "flops + 2 · parameters · (tokens + min(padding_tokens, 4 · tokens)) / ranks",
+    "2 FLOP per weight and token; rows are padded to tiles, and a few rows leave the tensor cores unused",
+)
+def matrix_flops(flops: Number, parameters: Number, tokens: Number, padding_tokens: Number, ranks: Number) -> Number:
+    """FLOP of one GPU for `tokens` rows through matrices of `parameters` weights, added to those counted before.
+
+    `ranks`: over how many GPUs the matrices are split.
+    """
+    return flops + 2.0 * parameters * (tokens + minimum(padding_tokens, 4.0 * tokens)) / ranks
+
+
+@formula(Unit.SECOND, "passes · flops / (flop_per_s · utilisation)", ROOFLINE)
+def multiply_seconds(flops: Number, flop_per_s: Number, utilisation: Number, passes: Number = 1.0) -> Number:
+    """Time to multiply at the share of the peak that large matrices reach."""
+    return passes * flops / (flop_per_s * utilisation)
+
+
+@formula(Unit.SECOND, "max(memory_s, compute_s) + overlap_loss · min(memory_s, compute_s)", ROOFLINE)
+def overlapped_seconds(memory_s: Number, compute_s: Number, overlap_loss: Number) -> Number:
+    """Time of work that reads and computes at once: no less than the larger part, no more than both together."""
+    return maximum(memory_s, compute_s) + overlap_loss * minimum(memory_s, compute_s)
+
+
+@formula(Unit.FLOP_PER_S, "2 · rows · columns · depth / (floor_s + overlapped(read, multiply))", ROOFLINE)
+def matrix_flop_per_s(
+    rows: Number,
+    columns: Number,
+    depth: Number,
+    bits_per_weight: Number,
+    flop_per_s: Number,
+    utilisation: Number,
+    padding_tokens: Number,
+    hbm_bytes_per_s: Number,
+    hbm_share: Number,
+    overlap_loss: Number,
+    floor_s: Number,
+) -> Number:
+    """Rate that one multiplication of (rows × depth) with (depth × columns) reaches."""
+    weights = columns * depth
+    memory_s = read_seconds(weights * bits_per_weight / 8.0, hbm_bytes_per_s, hbm_share)
+    compute_s = multiply_seconds(matrix_flops(0.0, weights, rows, padding_tokens, 1.0), flop_per_s, utilisation)
+    return 2.0 * rows * weights / (floor_s + overlapped_seconds(memory_s, compute_s, overlap_loss))

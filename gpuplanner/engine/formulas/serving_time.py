@@ -1,0 +1,254 @@
+"""Time of serving: a decode step, the prefill of a prompt, and what continuous batching makes of both. No flags here.
+
+A replica that is never idle spends its time on prompts and on decode steps, so while `sequences` requests are in it,
+one of them takes `cycle = sequences · prefill + output tokens · step` from its admission to its last token, whatever
+the order of work. The order decides how much of that is waiting for the first token.
+"""
+
+from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum, where
+from gpuplanner.figures import formula
+from gpuplanner.units import Unit
+
+WORK = "work conservation in a closed loop of clients"
+
+
+@formula(
+    Unit.SECOND,
+    "layers · layer_s + moe_layers · moe_layer_s",
+    "kernels that are too small to fill the GPU, one after the other",
+)
+def launch_seconds(layers: Number, layer_s: Number, moe_layers: Number, moe_layer_s: Number) -> Number:
+    """Time that the kernels of all layers take however little they do; a layer of experts has some more."""
+    return layers * layer_s + moe_layers * moe_layer_s
+
+
+@formula(Unit.SECOND, "(1 - shares_step) · passes · (launch_s + scheduler_s)", "a pass of its own, or none")
+def own_pass_seconds(launch_s: Number, scheduler_s: Number, passes: Number, shares_step: Number) -> Number:
+    """What the passes of a prompt cost beside its work; nothing where it is computed in passes that decode anyway."""
+    return (1.0 - shares_step) * passes * (launch_s + scheduler_s)
+
+
+@formula(
+    Unit.COUNT,
+    "max(sequences / (1 + (pipeline_parallel - 1) · stages_overlap), 1)",
+    "each pipeline stage works on a part of the batch",
+)
+def decode_rows(sequences: Number, pipeline_parallel: Number, stages_overlap: Number) -> Number:
+    """Requests in one pass; stages that do not work at once see the whole batch one after the other."""
+    return maximum(sequences / (1.0 + (pipeline_parallel - 1.0) * stages_overlap), 1.0)
+
+
+@formula(
+    Unit.SECOND, "scheduler_s + sequence_s · sequences", "scheduling, sampling and detokenising beside the GPU's work"
+)
+def host_seconds(scheduler_s: Number, sequence_s: Number, sequences: Number) -> Number:
+    """Time of one step that the server spends beside the model's kernels."""
+    return scheduler_s + sequence_s * sequences
+
+
+@formula(Unit.BYTE, "tokens · hidden · element_bytes", "one vector of the hidden size for each token")
+def hidden_bytes(tokens: Number, hidden: Number, element_bytes: Number) -> Number:
+    """Bytes of the hidden state of `tokens` tokens, which tensor parallelism sums twice a layer."""
+    return tokens * hidden * element_bytes
+
+
+@formula(Unit.SECOND, "passes · 2 · layers · all_reduce_s + passes · sends · send_s", "two sums a layer (Megatron-LM)")
+def exchange_seconds(passes: Number, layers: Number, all_reduce_s: Number, sends: Number, send_s: Number) -> Number:
+    """Time in which the GPUs of a replica exchange hidden states; `sends` between pipeline stages."""
+    return passes * (2.0 * layers * all_reduce_s + sends * send_s)
+
+
+@formula(
+    Unit.BYTE,
+    "tokens · (split_traffic_bytes / tensor_parallel + whole_traffic_bytes)",
+    "norms, residuals, rotation and activation read and write each token's vectors",
+)
+def traffic_bytes(
+    tokens: Number, split_traffic_bytes: Number, whole_traffic_bytes: Number, tensor_parallel: Number
+) -> Number:
+    """Bytes that the operators between the matrices move; tensor parallelism splits those of the MLP and the heads."""
+    return tokens * (split_traffic_bytes / tensor_parallel + whole_traffic_bytes)
+
+
+@formula(
+    Unit.SECOND,
+    "matrices_s + attention_s + between_s + exchange_s + launch_s + host_s",
+    "operators of one step in a row",
+)
+def step_seconds(
+    matrices_s: Number,
+    attention_s: Number,
+    between_s: Number,
+    exchange_s: Number,
+    launch_s: Number,
+    host_s: Number,
+) -> Number:
+    """Time of one pass over the model."""
+    return matrices_s + attention_s + between_s + exchange_s + launch_s + host_s
+
+
+@formula(
+    Unit.TOKEN, "min(max_batched_tokens, prompt_tokens · max(1, sequences / output_tokens))", "prompts share a pass"
+)
+def prefill_rows(max_batched_tokens: Number, prompt_tokens: Number, sequences: Number, output_tokens: Number) -> Number:
+    """Prompt tokens in one pass: in each decode step `sequences / output_tokens` requests end and as many begin."""
+    return minimum(max_batched_tokens, prompt_tokens * maximum(sequences / output_tokens, 1.0))
+
+
+@formula(Unit.COUNT, "prompt_tokens / rows", "")
+def prefill_passes(prompt_tokens: Number, rows: Number) -> Number:
+    """Passes that one prompt takes; less than one where several prompts share a pass."""
+    return prompt_tokens / rows
+
+
+@formula(
+    Unit.SECOND,
+    "prefill_s · (passes + pipeline_parallel - 1) / (passes · pipeline_parallel), at least one pass",
+    "GPipe: stages wait for the first and the last chunk",
+)
+def pipelined_prefill_seconds(prefill_s: Number, passes: Number, pipeline_parallel: Number) -> Number:
+    """Time of a prompt alone on a replica whose pipeline stages work on its chunks one after the other."""
+    chunks = maximum(passes, 1.0)
+    return prefill_s * (chunks + pipeline_parallel - 1.0) / (chunks * pipeline_parallel)
+
+
+@formula(Unit.SECOND, "prefill_s / min(pipeline_parallel, max(sequences · passes, 1))", "stages work on other prompts")
+def prefill_share_seconds(prefill_s: Number, passes: Number, sequences: Number, pipeline_parallel: Number) -> Number:
+    """Time that one prompt takes away from a replica on which `sequences` requests are at work."""
+    return prefill_s / minimum(pipeline_parallel, maximum(sequences * passes, 1.0))
+
+
+@formula(Unit.SECOND, "sequences · prefill_share_s + output_tokens · step_s", WORK)
+def cycle_seconds(sequences: Number, prefill_share_s: Number, output_tokens: Number, step_s: Number) -> Number:
+    """Time from the admission of a request to its last token while `sequences` of them share the replica."""
+    return sequences * prefill_share_s + output_tokens * step_s
+
+
+@formula(Unit.REQUEST_PER_S, "sequences / cycle_s", "Little's law")
+def requests_per_second(sequences: Number, cycle_s: Number) -> Number:
+    """Requests that one replica finishes in a second."""
+    return sequences / cycle_s
+
+
+@formula(
+    Unit.SECOND,
+    "prefill_s + min(sequences - 1, 1) · step_s + request_s + burst_share · (sequences - 1) · prefill_share_s",
+    "own prefill, the step in progress, and the prompts of others that go before",
+)
+def first_token_seconds(
+    prefill_s: Number,
+    step_s: Number,
+    request_s: Number,
+    burst_share: Number,
+    sequences: Number,
+    prefill_share_s: Number,
+) -> Number:
+    """Time from the admission of a request to its first token.
+
+    `burst_share`: the part of the other residents' prompts that is computed before one's own: near 0.5 where requests
+    arrive together and prompts go first, near 0 where they come evenly spread and chunks share decode passes.
+    """
+    others = sequences - 1.0
+    return prefill_s + minimum(others, 1.0) * step_s + request_s + burst_share * others * prefill_share_s
+
+
+@formula(
+    Unit.SECOND,
+    "step_s + (1 - burst_share) · (sequences - 1) · prefill_share_s / output_tokens",
+    WORK + "; the first token is left out",
+)
+def token_seconds(
+    step_s: Number, burst_share: Number, sequences: Number, prefill_share_s: Number, output_tokens: Number
+) -> Number:
+    """Mean time between two tokens of one request after the first: its steps, and others' prompts in between."""
+    return step_s + (1.0 - burst_share) * (sequences - 1.0) * prefill_share_s / output_tokens
+
+
+@formula(Unit.SECOND, "(concurrency - sequences) / request_per_s", "Little's law for those outside the pool")
+def waiting_seconds(concurrency: Number, sequences: Number, request_per_s: Number) -> Number:
+    """Time that a request waits for a place in the pool when more clients ask than fit."""
+    return (concurrency - sequences) / request_per_s
+
+
+@formula(Unit.COUNT, "request_per_s · (sequences · prefill_share_s + output_tokens · step_s)", "Little's law")
+def sequences_of_rate(
+    request_per_s: Number, sequences: Number, prefill_share_s: Number, output_tokens: Number, step_s: Number
+) -> Number:
+    """Requests at work at once when `request_per_s` come in and each stays as long as with `sequences` of them."""
+    return request_per_s * (sequences * prefill_share_s + output_tokens * step_s)
+
+
+@formula(
+    Unit.SECOND, "step_s / (1 - request_per_s · prefill_share_s)", "the time that prompts leave is for decode steps"
+)
+def token_seconds_at_rate(step_s: Number, request_per_s: Number, prefill_share_s: Number) -> Number:
+    """Mean time between two tokens of one request when requests come in at a rate."""
+    return step_s / (1.0 - request_per_s * prefill_share_s)
+
+
+@formula(
+    Unit.SECOND,
+    "prefill_s + min(sequences, 1) · step_s + request_s"
+    " + request_per_s · prefill_share_s^2 / (2 · (1 - request_per_s · prefill_share_s))",
+    "Pollaczek and Khinchine: arrivals at random, prompts of one length",
+)
+def first_token_seconds_at_rate(
+    prefill_s: Number,
+    step_s: Number,
+    request_s: Number,
+    sequences: Number,
+    request_per_s: Number,
+    prefill_share_s: Number,
+) -> Number:
+    """Time to the first token when requests come in at a rate: own prefill, the step in progress, prompts before it."""
+    load = request_per_s * prefill_share_s
+    queue = load * prefill_share_s / (2.0 * (1.0 - load))
+    return prefill_s + minimum(sequences, 1.0) * step_s + request_s + queue
+
+
+@formula(Unit.TOKEN_PER_S, "request_per_s · output_tokens · replicas", "")
+def output_tokens_per_second(request_per_s: Number, output_tokens: Number, replicas: Number) -> Number:
+    """Tokens that all replicas give in a second."""
+    return request_per_s * output_tokens * replicas
+
+
+@formula(Unit.REQUEST_PER_S, "request_per_s · replicas", "")
+def all_requests_per_second(request_per_s: Number, replicas: Number) -> Number:
+    """Requests that all replicas finish in a second."""
+    return request_per_s * replicas
+
+
+@formula(Unit.TOKEN_PER_S, "prompt_tokens / prefill_s", "")
+def prefill_tokens_per_second(prompt_tokens: Number, prefill_s: Number) -> Number:
+    """Prompt tokens that one replica computes in a second while it does nothing else."""
+    return prompt_tokens / prefill_s
+
+
+@formula(Unit.SECOND, "first_token_s + waiting_s", "")
+def answered_seconds(first_token_s: Number, waiting_s: Number) -> Number:
+    """Time from sending a request to its first token."""
+    return first_token_s + waiting_s
+
+
+@formula(Unit.TOKEN, "input_tokens + output_tokens / 2", "halfway through the answer")
+def mean_context_tokens(input_tokens: Number, output_tokens: Number) -> Number:
+    """Tokens that a request has in the cache on average while it is answered."""
+    return input_tokens + 0.5 * output_tokens
+
+
+@formula(Unit.SECOND, "first_token_s + (output_tokens - 1) · token_s", "")
+def request_seconds(first_token_s: Number, token_s: Number, output_tokens: Number) -> Number:
+    """Time from sending a request to its last token."""
+    return first_token_s + (output_tokens - 1.0) * token_s
+
+
+@formula(Unit.SECOND, "own_s where own_s ≥ other_s, else overlap_loss · own_s", "what shows of the smaller of two")
+def exposed_seconds(own_s: Number, other_s: Number, overlap_loss: Number) -> Number:
+    """The part of reading or multiplying that a step shows while the other goes on."""
+    return where(own_s >= other_s, own_s, overlap_loss * own_s)
+
+
+@formula(Unit.SECOND, "token_s - step_s", "prompts of other requests between two tokens")
+def between_tokens_seconds(token_s: Number, step_s: Number) -> Number:
+    """Time between two tokens of a request in which other requests' prompts are computed."""
+    return maximum(token_s - step_s, 0.0)

@@ -1,0 +1,54 @@
+"""Bytes that weights take, and what is read of them. Formats and their bits per weight are data; no tables here."""
+
+from gpuplanner.engine.formulas.elementwise import Number, ceil, maximum, minimum
+from gpuplanner.figures import formula
+from gpuplanner.units import Unit
+
+
+@formula(Unit.BYTE, "parameters · bits_per_weight / 8", "published block formats, scales and zero points included")
+def stored_bytes(parameters: Number, bits_per_weight: Number) -> Number:
+    """Bytes of `parameters` weights in a format of `bits_per_weight` bits, its scales and zero points included."""
+    return parameters * bits_per_weight / 8.0
+
+
+@formula(
+    Unit.BYTE,
+    "head_bytes + embedding_bytes + beside_bytes on one stage; the larger of the first two on several",
+    "the first stage has the embedding, the last one the output projection",
+)
+def edge_bytes(head_bytes: Number, embedding_bytes: Number, beside_bytes: Number, pipeline_parallel: Number) -> Number:
+    """Weights beside the layers on the stage that has most of them; `beside_bytes`: towers for pictures and sound."""
+    one, other = maximum(head_bytes, embedding_bytes), minimum(head_bytes, embedding_bytes)
+    return one + other * (pipeline_parallel <= 1) + beside_bytes
+
+
+@formula(Unit.COUNT, "ceil(layers / pipeline_parallel)", "layers are spread evenly over the stages")
+def layers_of_fullest_stage(layers: Number, pipeline_parallel: Number) -> Number:
+    """Layers of the pipeline stage that has most of them."""
+    return ceil(layers / pipeline_parallel)
+
+
+@formula(
+    Unit.BYTE,
+    "max((layer_bytes · stage_layers / layers + edge_bytes) / tensor_parallel"
+    " + copied_bytes · stage_layers / layers - offload_bytes, 0)",
+    "Megatron-style tensor parallelism: matrices are split, norms and routers copied",
+)
+def weight_bytes_per_gpu(
+    layer_bytes: Number,
+    copied_bytes: Number,
+    edge_bytes: Number,
+    layers: Number,
+    stage_layers: Number,
+    tensor_parallel: Number,
+    offload_bytes: Number = 0.0,
+) -> Number:
+    """Weights on the fullest GPU.
+
+    `layer_bytes`: matrices of all layers, split over the tensor-parallel ranks; `copied_bytes`: what every rank of a
+    stage has whole; `edge_bytes`: embedding, output projection and towers of the stage that has most of them;
+    `offload_bytes`: what each GPU leaves in host memory.
+    """
+    share = stage_layers / layers
+    resident = (layer_bytes * share + edge_bytes) / tensor_parallel + copied_bytes * share
+    return maximum(resident - offload_bytes, 0.0)

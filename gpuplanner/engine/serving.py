@@ -1,0 +1,237 @@
+"""Estimates LLM serving on one machine: memory by phase, the KV pool, times, throughput, what would still fit.
+
+Host, cost and power come later (`estimating.py`). Two memory numbers are told apart: what the work needs (weights,
+runtime, activations, graphs, the cache of the requests at work) and what the server reserves (its pool besides).
+"""
+
+from gpuplanner.catalog.architecture import ModelArchitecture, Role
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.engine.estimate import Estimate, Fit, Limit, Memory, Part, Phase, Way
+from gpuplanner.engine.formulas import kv_cache, serving_pool, serving_time, weights
+from gpuplanner.engine.formulas.elementwise import Number
+from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.serving_choice import best_way, ways_on
+from gpuplanner.engine.serving_figures import (
+    Spreads,
+    beside_weights,
+    certain,
+    count_figure,
+    pool_figure,
+    rate_figure,
+    spreads_of,
+    time_figure,
+    with_certain_part,
+)
+from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
+from gpuplanner.engine.serving_machine import Found, gpu_numbers, server_numbers
+from gpuplanner.engine.serving_memory import longest_request_tokens
+from gpuplanner.engine.serving_model import cache_precision_of, model_numbers, precision_of
+from gpuplanner.engine.serving_numbers import ServingNumbers, load_numbers, serving_numbers
+from gpuplanner.engine.serving_parts import step_parts
+from gpuplanner.engine.serving_remarks import memory_reason, remarks, unmet
+from gpuplanner.engine.verdict import usable_figure, verdict
+from gpuplanner.figures import Certainty, Figure
+from gpuplanner.messages import Message
+from gpuplanner.units import Unit
+from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.serving import Serving
+
+STEP = "decode_step"
+
+
+def estimate_serving(
+    plan: Plan,
+    model: ModelArchitecture,
+    machine: Machine,
+    efficiencies: Efficiencies,
+    way: WayNumbers | None = None,
+    profile: str = "",
+) -> Estimate:
+    """The estimate of a serving plan on a machine.
+
+    `way`: parallel degrees to take as they are; without it, what the plan leaves open is chosen. `profile`: an entry of
+    the table of servers other than the plan's server. Raises InputError when the plan cannot be laid out on the machine
+    or a number format is not known, MissingFactError when the GPU's memory, bandwidth or peak is not known.
+    """
+    workload = plan.workload
+    if not isinstance(workload, Serving):
+        raise TypeError("estimate_serving takes plans of serving only")
+    precision = precision_of(model, workload.weight_precision)
+    found = gpu_numbers(machine, precision, profile or workload.server, workload.eager, efficiencies)
+    numbers = model_numbers(model, workload.weight_precision, workload.kv_precision, efficiencies)
+    server = server_numbers(workload, machine.gpu, efficiencies, profile)
+    load = load_numbers(workload)
+    if way is None:
+        way = best_way(ways_on(machine, model, workload), workload, numbers, found.numbers, server, load)
+    result = serving_numbers(numbers, found.numbers, server, load, way)
+    spreads = spreads_of(efficiencies, found.rung)
+    memory = _memory(result, found.numbers, server, way, spreads)
+    fit, reason = _fit(result, memory, load, way, workload, spreads)
+    metrics = _room(numbers, result, server, way, model, spreads)
+    runs = fit is not Fit.DOES_NOT_FIT and model.role is not Role.ENCODER
+    parts: tuple[Part, ...] = ()
+    if runs and not result.saturated:
+        parts = step_parts(result, found.numbers, way, spreads)
+        metrics |= _rates(result, load, way, spreads)
+    return Estimate(
+        plan=plan,
+        machine=machine,
+        way=_way(way, workload, model, precision, found),
+        fit=fit,
+        reason=reason,
+        memory=memory,
+        step_name=STEP,
+        time=parts,
+        limits=_shares(parts),
+        metrics=metrics,
+        host=(),
+        remarks=remarks(workload, model, machine, way, found, result),
+        unmet=unmet(workload, model, result, metrics, runs),
+    )
+
+
+def _memory(
+    result: ServingNumbers, gpu: GpuNumbers, server: ServerNumbers, way: WayNumbers, spreads: Spreads
+) -> Memory:
+    numbers = result.memory
+    cache = serving_pool.live_cache_bytes(result.resident, numbers.sequence_bytes, way.attention_ranks)
+    slots = serving_pool.live_cache_bytes(result.resident, numbers.reserved_sequence_bytes, way.attention_ranks)
+    needed = serving_pool.needed_bytes(numbers.fixed_bytes, cache)
+    reserved = serving_pool.reserved_bytes(numbers.fixed_bytes, numbers.pool_bytes, slots, server.whole)
+    spread = spreads.beside_weights
+
+    def part(name: str, amount: Number) -> Part:
+        known = name in {"weights", "cache"}
+        return Part(name, certain(amount, Unit.BYTE) if known else with_certain_part(amount, amount, Unit.BYTE, spread))
+
+    weight, runtime = part("weights", numbers.weight_bytes), part("runtime", numbers.runtime_bytes)
+    activations, graphs = part("activations", numbers.activation_bytes), part("graphs", numbers.graph_bytes)
+    held = part("cache", cache)
+    phases = (
+        _phase("load", (weight, runtime)),
+        _phase("prefill", (weight, runtime, graphs, held, activations)),
+        _phase("decode", (weight, runtime, graphs, held)),
+    )
+    other = beside_weights(numbers)
+    return Memory(
+        usable=usable_figure(float(gpu.usable_bytes)),
+        needed=with_certain_part(needed, other, Unit.BYTE, spread),
+        reserved=with_certain_part(reserved, other * (1 - server.whole), Unit.BYTE, spread),
+        phases=phases,
+        peak_phase="prefill",
+    )
+
+
+def _phase(name: str, parts: tuple[Part, ...]) -> Phase:
+    present = tuple(p for p in parts if p.figure.value)
+    low, high = (sum(getattr(p.figure, end) for p in present) for end in ("low", "high"))
+    value = sum(p.figure.value for p in present)
+    return Phase(name, present, Figure(value, Unit.BYTE, Certainty.CALIBRATED, low, high))
+
+
+def _fit(
+    result: ServingNumbers,
+    memory: Memory,
+    load: LoadNumbers,
+    way: WayNumbers,
+    workload: Serving,
+    spreads: Spreads,
+) -> tuple[Fit, Message]:
+    """The verdict on memory: the server must start with one request of full length, then hold those that come."""
+    fit, reason = verdict(memory.usable, memory.needed)
+    if fit is Fit.DOES_NOT_FIT:
+        return fit, reason
+    numbers = result.memory
+    if not numbers.starts:
+        return Fit.DOES_NOT_FIT, memory_reason(result, memory, workload)
+    offered = load.concurrency / way.replicas
+    if load.request_per_s is None and result.resident < min(offered, result.places + 1) - 1e-9:
+        return Fit.TIGHT, memory_reason(result, memory, workload, waiting=True, way=way)
+    slack = beside_weights(numbers) * (spreads.beside_weights.high - 1)
+    if fit is Fit.FITS and numbers.pool_bytes - slack < numbers.reserved_sequence_bytes:
+        return Fit.TIGHT, memory_reason(result, memory, workload)
+    return fit, reason
+
+
+def _room(
+    model: ModelNumbers,
+    result: ServingNumbers,
+    server: ServerNumbers,
+    way: WayNumbers,
+    architecture: ModelArchitecture,
+    spreads: Spreads,
+) -> dict[str, Figure]:
+    """What would fit: requests at once, the longest one, tokens in the pool."""
+    numbers, spread = result.memory, spreads.beside_weights
+    per_token = numbers.bytes_per_token
+    metrics: dict[str, Figure] = {}
+    if not model.cache:
+        return metrics
+    metrics["kv_bytes_per_token"] = certain(per_token, Unit.BYTE_PER_TOKEN)
+    tokens = kv_cache.pool_tokens(numbers.pool_bytes, per_token)
+    metrics["kv_pool_tokens"] = pool_figure(numbers, per_token, tokens, Unit.TOKEN, spread)
+    at_once = serving_pool.concurrent_requests(numbers.pool_bytes, numbers.reserved_sequence_bytes, way.replicas)
+    per_request = numbers.reserved_sequence_bytes / way.replicas
+    metrics["max_concurrency"] = pool_figure(numbers, per_request, at_once, Unit.COUNT, spread)
+    stage = weights.layers_of_fullest_stage(model.layers, way.pipeline_parallel)
+    longest = longest_request_tokens(model, server, way, stage, numbers.pool_bytes)
+    most = float(architecture.max_positions or longest)
+    if longest >= most:
+        metrics["max_length"] = certain(most, Unit.TOKEN)
+    else:
+        metrics["max_length"] = pool_figure(numbers, per_token, longest, Unit.TOKEN, spread)
+    return metrics
+
+
+def _rates(result: ServingNumbers, load: LoadNumbers, way: WayNumbers, spreads: Spreads) -> dict[str, Figure]:
+    """Times and throughput of a server that runs and keeps up."""
+    at_work = serving_pool.sequences_at_work(result.resident, way.replicas)
+    answered = serving_time.request_seconds(result.ttft_s, result.tpot_s, load.output_tokens)
+    return {
+        "ttft_s": time_figure(result.ttft_s, spreads.first_token),
+        "tpot_s": time_figure(result.tpot_s, spreads.token),
+        "request_s": time_figure(answered, spreads.rate),
+        "output_tokens_per_s": rate_figure(result.output_tokens_per_s, Unit.TOKEN_PER_S, spreads.rate),
+        "request_per_s": _request_rate(result, load, spreads),
+        "prefill_tokens_per_s": rate_figure(result.prefill_tokens_per_s, Unit.TOKEN_PER_S, spreads.rate),
+        "resident_sequences": _at_work(at_work, result, load, spreads),
+    }
+
+
+def _request_rate(result: ServingNumbers, load: LoadNumbers, spreads: Spreads) -> Figure:
+    """A rate that comes in and is served is what the person said; one that clients' waiting leads to is estimated."""
+    if load.request_per_s is not None:
+        return certain(result.request_per_s, Unit.REQUEST_PER_S)
+    return rate_figure(result.request_per_s, Unit.REQUEST_PER_S, spreads.rate)
+
+
+def _at_work(at_work: Number, result: ServingNumbers, load: LoadNumbers, spreads: Spreads) -> Figure:
+    """With a number of clients that all fit it is that number; the pool or a rate makes it an estimate."""
+    if load.request_per_s is None and result.resident < result.places:
+        return certain(at_work, Unit.COUNT)
+    return count_figure(at_work, spreads.rate)
+
+
+def _way(way: WayNumbers, workload: Serving, model: ModelArchitecture, precision: str, found: Found) -> Way:
+    return Way(
+        tensor_parallel=int(way.tensor_parallel),
+        pipeline_parallel=int(way.pipeline_parallel),
+        data_parallel=int(way.attention_ranks),
+        replicas=int(way.replicas),
+        choices={
+            "server": workload.server.value,
+            "weights": precision,
+            "kv": cache_precision_of(model, workload.kv_precision),
+            "arithmetic": found.arithmetic.variant,
+        },
+    )
+
+
+def _shares(parts: tuple[Part, ...]) -> tuple[tuple[Limit, float], ...]:
+    """What the step's time goes to, largest first; the shares add up to 1."""
+    sums: dict[Limit, float] = {}
+    for part in parts:
+        if part.limit is not None:
+            sums[part.limit] = sums.get(part.limit, 0.0) + part.figure.value
+    whole = sum(sums.values()) or 1.0
+    return tuple(sorted(((limit, value / whole) for limit, value in sums.items()), key=lambda item: -item[1]))

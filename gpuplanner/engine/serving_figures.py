@@ -1,0 +1,85 @@
+"""Serving's numbers as figures: each with its unit, its range and why it is as wide. Nothing is computed but ranges."""
+
+from dataclasses import dataclass
+
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.engine.formulas.elementwise import Number
+from gpuplanner.engine.serving_memory import MemoryNumbers
+from gpuplanner.engine.training_ranges import Spread, inverse, ranged
+from gpuplanner.facts import MissingFactError
+from gpuplanner.figures import Certainty, Figure, Rung, exact
+from gpuplanner.messages import msg
+from gpuplanner.units import Unit
+
+TABLE = "serving_ranges"
+WORST_LOW, WORST_HIGH = 0.4, 2.5
+"""The range of a number that no measurement stands behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spreads:
+    """The spreads of the families of serving figures on one rung."""
+
+    token: Spread
+    first_token: Spread
+    rate: Spread
+    beside_weights: Spread
+
+
+def spreads_of(efficiencies: Efficiencies, rung: Rung) -> Spreads:
+    """The spreads on a rung, from the residuals of measured runs."""
+    return Spreads(
+        token=spread_of(efficiencies, "time per token", rung),
+        first_token=spread_of(efficiencies, "time to first token", rung),
+        rate=spread_of(efficiencies, "throughput", rung),
+        beside_weights=spread_of(efficiencies, "memory beside weights", rung),
+    )
+
+
+def spread_of(efficiencies: Efficiencies, family: str, rung: Rung) -> Spread:
+    """The spread of one family on a rung; the widest where nothing was measured on it."""
+    try:
+        found = efficiencies.constants(TABLE, f"{family}, {rung.value}")
+    except MissingFactError:
+        return Spread(WORST_LOW, WORST_HIGH, Rung.ROOFLINE, msg("serving.why.no_measurement"))
+    why = msg(f"serving.why.{rung.name.lower()}", points=found.points)
+    return Spread(found["low"], found["high"], rung, why)
+
+
+def beside_weights(memory: MemoryNumbers) -> float:
+    """Bytes of what is neither weights nor cache, which only logs tell."""
+    return float(memory.fixed_bytes - memory.weight_bytes)
+
+
+def with_certain_part(amount: Number, uncertain: Number, unit: Unit, spread: Spread) -> Figure:
+    """A sum of which only `uncertain` has a range: its low and high end move by what that part does."""
+    value, uncertain = float(amount), float(uncertain)
+    low, high = value - uncertain * (1 - spread.low), value + uncertain * (spread.high - 1)
+    return Figure(value, unit, Certainty.CALIBRATED, low, high, spread.rung, spread.why)
+
+
+def pool_figure(memory: MemoryNumbers, per_bytes: Number, amount: Number, unit: Unit, spread: Spread) -> Figure:
+    """Something that the pool holds, `per_bytes` for one: what runs beside the weights takes away from it."""
+    value, shift = float(amount), beside_weights(memory) / float(per_bytes)
+    low, high = value - shift * (spread.high - 1), value + shift * (1 - spread.low)
+    return Figure(value, unit, Certainty.CALIBRATED, max(low, 0.0), max(high, value), spread.rung, spread.why)
+
+
+def certain(amount: Number, unit: Unit) -> Figure:
+    """A number that follows from formats and shapes alone."""
+    return exact(float(amount), unit)
+
+
+def time_figure(amount: Number, spread: Spread) -> Figure:
+    """A time in seconds."""
+    return ranged(float(amount), Unit.SECOND, spread)
+
+
+def count_figure(amount: Number, spread: Spread) -> Figure:
+    """A number of requests."""
+    return ranged(float(amount), Unit.COUNT, spread)
+
+
+def rate_figure(amount: Number, unit: Unit, spread: Spread) -> Figure:
+    """A rate whose time has this spread."""
+    return inverse(float(amount), unit, spread)

@@ -1,0 +1,177 @@
+"""What a serving estimate is computed from, as plain numbers: model, GPU, server, load, way. Types only, no look-ups.
+
+Each field is a float, or an array with one element for each configuration of a search. A search makes the numbers of
+each machine and server once (`serving_lookup.gpu_numbers`, `server_numbers`), stacks them with `stack`, and picks a row
+for each configuration with `take`; the model's numbers stay floats, since one search is over one model and precision.
+Everything is in base units: bytes, seconds, FLOP/s, tokens.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpuplanner.engine.formulas.elementwise import Number
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class CacheLayers:
+    """All layers of one kind that keep a cache for each token.
+
+    `elements`: numbers kept for one token in all of them; `bits`: their size; `window`: how far back they look
+    (infinite for full attention); `attended`: how many tokens a sparse attention reads at most; `flops_per_pair`: for
+    one new token and one earlier one while decoding, `prefill_flops_per_pair` in a prompt, all these layers.
+    """
+
+    layers: float
+    elements: float
+    bits: float
+    shards: float
+    window: float
+    attended: float
+    flops_per_pair: float
+    prefill_flops_per_pair: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModelNumbers:
+    """A model in one weight and one KV precision. Bytes and parameters are of the whole model."""
+
+    layers: float
+    moe_layers: float
+    hidden: float
+    vocabulary: float
+    attention_bytes: float
+    mlp_bytes: float
+    expert_bytes: float
+    copied_bytes: float
+    head_bytes: float
+    embedding_bytes: float
+    beside_bytes: float
+    attention_parameters: float
+    mlp_parameters: float
+    head_parameters: float
+    active_expert_parameters: float
+    experts: float
+    experts_per_token: float
+    cache: tuple[CacheLayers, ...]
+    state_bytes: float
+    state_shards: float
+    split_activation_bytes: float
+    whole_activation_bytes: float
+    attention_split_bytes: float
+    attention_whole_bytes: float
+    mlp_pass_tokens: float
+    split_traffic_bytes: float
+    whole_traffic_bytes: float
+    profile_bytes: float
+    activation_bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class GpuNumbers:
+    """One GPU of a machine with what its kernels and links reach for one weight precision and server."""
+
+    memory_bytes: Number
+    usable_bytes: Number
+    hbm_bytes_per_s: Number
+    hbm_share: Number
+    cache_share: Number
+    flop_per_s: Number
+    utilisation: Number
+    padding_tokens: Number
+    expert_padding_tokens: Number
+    overlap_loss: Number
+    attention_flop_per_s: Number
+    attention_utilisation: Number
+    layer_s: Number
+    moe_layer_s: Number
+    gpus_per_node: Number
+    link_bytes_per_s: Number
+    link_efficiency: Number
+    link_efficiency_growth: Number
+    link_latency_s: Number
+    link_latency_growth: Number
+    network_bytes_per_s: Number
+    network_efficiency: Number
+    network_latency_s: Number
+    send_bytes_per_s: Number
+    send_latency_s: Number
+
+
+@dataclass(frozen=True, slots=True)
+class ServerNumbers:
+    """A server's flags and overheads, its defaults filled in.
+
+    `whole`: 1 where the pool is taken whole at the start, 0 where only what the slots need; `admits_whole`: 1 where a
+    request is let in only when its last token will fit too; `shares_step`: 1 where prompts are computed in the same
+    pass as decode steps (chunked prefill), 0 where each has a pass of its own; `stages_overlap`: 1 where pipeline
+    stages work at once on different requests. `offline_share`: what a list of requests reaches of the steady rate.
+    """
+
+    memory_share: Number
+    free_share: Number
+    counts_activations: Number
+    whole: Number
+    admits_whole: Number
+    context_bytes: Number
+    peer_bytes: Number
+    graph_layer_bytes: Number
+    logit_bytes: Number
+    embedding_on_gpu: Number
+    max_batched_tokens: Number
+    max_sequences: Number
+    block_tokens: Number
+    window_blocks: Number
+    shares_step: Number
+    stages_overlap: Number
+    step_s: Number
+    sequence_s: Number
+    request_s: Number
+    burst_share: Number
+    offline_share: Number
+    offload_bytes: Number
+
+
+@dataclass(frozen=True, slots=True)
+class LoadNumbers:
+    """What clients ask for. `concurrency` is infinite for work that waits in line (offline throughput).
+
+    `request_per_s`: None when `concurrency` clients each wait for their answer before they ask again.
+    """
+
+    input_tokens: Number
+    output_tokens: Number
+    prefix_tokens: Number
+    max_length: Number
+    concurrency: Number
+    request_per_s: Number | None
+
+
+@dataclass(frozen=True, slots=True)
+class WayNumbers:
+    """Parallel degrees. `attention_ranks`: groups of the tensor-parallel ranks that attend to requests of their own."""
+
+    tensor_parallel: Number
+    pipeline_parallel: Number
+    replicas: Number
+    attention_ranks: Number = 1.0
+
+
+def stack(numbers: Sequence[T]) -> T:
+    """One value with arrays instead of floats, an element for each of `numbers` (all of one type)."""
+    first = numbers[0]
+    columns: dict[str, NDArray[Any]] = {
+        f.name: np.array([getattr(n, f.name) for n in numbers], dtype=np.float64)
+        for f in fields(first)  # type: ignore[arg-type]
+    }
+    return type(first)(**columns)
+
+
+def take(numbers: T, index: NDArray[Any]) -> T:
+    """The rows `index` of a value made by `stack`."""
+    return type(numbers)(**{f.name: getattr(numbers, f.name)[index] for f in fields(numbers)})  # type: ignore[arg-type]

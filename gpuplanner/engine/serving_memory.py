@@ -1,0 +1,162 @@
+"""The memory of a serving GPU in numbers: weights, what runs beside them, the pool, and what one request takes of it.
+
+Pure arithmetic on floats or arrays; the formulas stand in `formulas/`.
+"""
+
+from dataclasses import dataclass
+from math import inf
+
+from gpuplanner.engine.formulas import kv_cache, serving_pool, serving_time, weights
+from gpuplanner.engine.formulas.elementwise import Condition, Number, floor, maximum, minimum, where
+from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryNumbers:
+    """Memory of the fullest GPU in bytes, and what one request takes of its pool.
+
+    `fixed_bytes`: all but the cache. `sequence_bytes`: cache of one request at its last token, `mean_sequence_bytes`
+    halfway through its answer; `reserved_sequence_bytes`: what one request of the longest length may take.
+    `least_memory_share`: with which share of the memory the server starts; `starts`: whether it does.
+    """
+
+    weight_bytes: Number
+    runtime_bytes: Number
+    activation_bytes: Number
+    graph_bytes: Number
+    fixed_bytes: Number
+    pool_bytes: Number
+    bytes_per_token: Number
+    sequence_bytes: Number
+    mean_sequence_bytes: Number
+    reserved_sequence_bytes: Number
+    least_memory_share: Number
+    starts: Condition
+
+
+def memory_numbers(
+    model: ModelNumbers, gpu: GpuNumbers, server: ServerNumbers, load: LoadNumbers, way: WayNumbers
+) -> MemoryNumbers:
+    """Memory of the fullest GPU, and the pool that the server is left with."""
+    tensor, stages = way.tensor_parallel, way.pipeline_parallel
+    stage = weights.layers_of_fullest_stage(model.layers, stages)
+    weight = weights.weight_bytes_per_gpu(
+        model.attention_bytes * way.attention_ranks + model.mlp_bytes + model.expert_bytes,
+        model.copied_bytes,
+        weights.edge_bytes(
+            model.head_bytes, model.embedding_bytes * server.embedding_on_gpu, model.beside_bytes, stages
+        ),
+        model.layers,
+        stage,
+        tensor,
+        server.offload_bytes,
+    )
+    runtime = serving_pool.runtime_bytes(server.context_bytes, server.peer_bytes, tensor, stages)
+    activations = _activations(model, server, tensor)
+    graphs = serving_pool.graph_bytes(server.graph_layer_bytes, stage)
+    fixed = serving_pool.fixed_bytes(weight, runtime, activations, graphs)
+    pool = serving_pool.pool_bytes(
+        gpu.usable_bytes,
+        server.memory_share,
+        server.free_share,
+        weight,
+        runtime,
+        activations,
+        graphs,
+        server.counts_activations,
+    )
+    context = serving_time.mean_context_tokens(load.input_tokens, load.output_tokens)
+    reserved = reserved_sequence_bytes(model, server, way, stage, load.max_length)
+    return MemoryNumbers(
+        weight_bytes=weight,
+        runtime_bytes=runtime,
+        activation_bytes=activations,
+        graph_bytes=graphs,
+        fixed_bytes=fixed,
+        pool_bytes=pool,
+        bytes_per_token=sequence_bytes(model, way, stage, 1.0, False),
+        sequence_bytes=sequence_bytes(model, way, stage, load.input_tokens + load.output_tokens),
+        mean_sequence_bytes=sequence_bytes(model, way, stage, context),
+        reserved_sequence_bytes=reserved,
+        least_memory_share=serving_pool.least_memory_share(
+            weight, runtime, activations, graphs, server.counts_activations, reserved, gpu.usable_bytes
+        ),
+        starts=(pool >= reserved) & (pool > 0),
+    )
+
+
+def sequence_bytes(
+    model: ModelNumbers, way: WayNumbers, stage_layers: Number, tokens: Number, with_state: bool = True
+) -> Number:
+    """Cache of one request of `tokens` tokens on the fullest GPU."""
+    ranks = way.tensor_parallel / way.attention_ranks
+    held: Number = 0.0
+    if with_state and model.state_bytes:
+        held = kv_cache.state_bytes_per_sequence(model.state_bytes, model.state_shards, ranks)
+    for kind in model.cache:
+        per_token = kv_cache.cache_bytes_per_token(kind.elements, kind.bits, kind.shards, ranks)
+        held = serving_pool.with_cache_bytes(held, kv_cache.tokens_in_window(tokens, kind.window), per_token)
+    return serving_pool.stage_cache_bytes(held, stage_layers, model.layers)
+
+
+def reserved_sequence_bytes(
+    model: ModelNumbers, server: ServerNumbers, way: WayNumbers, stage_layers: Number, length: Number
+) -> Number:
+    """What a server sets aside for one request of the longest length: whole blocks, and windows with their chunk."""
+    ranks = way.tensor_parallel / way.attention_ranks
+    held: Number = 0.0
+    if model.state_bytes:
+        held = kv_cache.state_bytes_per_sequence(model.state_bytes, model.state_shards, ranks)
+    for kind in model.cache:
+        per_token = kv_cache.cache_bytes_per_token(kind.elements, kind.bits, kind.shards, ranks)
+        extra = server.window_blocks * (kind.window < inf)
+        tokens = kv_cache.reserved_tokens(kind.window, server.max_batched_tokens, length, server.block_tokens, extra)
+        held = serving_pool.with_cache_bytes(held, tokens, per_token)
+    return serving_pool.stage_cache_bytes(held, stage_layers, model.layers)
+
+
+def longest_request_tokens(
+    model: ModelNumbers, server: ServerNumbers, way: WayNumbers, stage_layers: Number, pool: Number
+) -> Number:
+    """The longest request that the pool holds; infinite where no layer's cache grows with it.
+
+    What a request reserves is a sum of lines that turn flat at their window, so it fits as long as one of these holds:
+    the layers with the k smallest windows at their full window, the others at the length.
+    """
+    ranks = way.tensor_parallel / way.attention_ranks
+    held: Number = 0.0
+    if model.state_bytes:
+        held = kv_cache.state_bytes_per_sequence(model.state_bytes, model.state_shards, ranks)
+    kinds = sorted(model.cache, key=lambda kind: kind.window)
+    slopes = [kv_cache.cache_bytes_per_token(k.elements, k.bits, k.shards, ranks) for k in kinds]
+    share = stage_layers / model.layers
+    extras = [server.window_blocks * server.block_tokens * (k.window < inf) for k in kinds]
+    held = held + sum(slope * extra for slope, extra in zip(slopes, extras, strict=True))
+    longest: Number = 0.0
+    for flat in range(len(kinds) + 1):
+        growing = sum(slopes[flat:])
+        windows = [k.window - 1.0 + server.max_batched_tokens for k in kinds[:flat]]
+        full = held + sum(s * w for s, w in zip(slopes[:flat], windows, strict=True))
+        if flat == len(kinds) or (windows and windows[-1] == inf):
+            break
+        longest = maximum(longest, serving_pool.longest_tokens(pool / share, full, growing))
+    if kinds and kinds[-1].window == inf:
+        return _whole_blocks(longest, server)
+    full = held + sum(s * (k.window - 1.0 + server.max_batched_tokens) for s, k in zip(slopes, kinds, strict=True))
+    return where(pool / share >= full, inf, _whole_blocks(longest, server))
+
+
+def _whole_blocks(tokens: Number, server: ServerNumbers) -> Number:
+    return floor(tokens / server.block_tokens) * server.block_tokens
+
+
+def _activations(model: ModelNumbers, server: ServerNumbers, tensor: Number) -> Number:
+    batched = server.max_batched_tokens
+    return serving_pool.activation_peak_bytes(
+        serving_pool.activation_bytes(
+            minimum(batched, model.mlp_pass_tokens), model.split_activation_bytes, model.whole_activation_bytes, tensor
+        ),
+        serving_pool.activation_bytes(batched, model.attention_split_bytes, model.attention_whole_bytes, tensor),
+        serving_pool.sampling_bytes(server.max_sequences, model.vocabulary, server.logit_bytes),
+        model.profile_bytes,
+    )

@@ -1,0 +1,187 @@
+"""Serving in numbers: pool, resident requests, time to first token, time per token, throughput. Pure arithmetic.
+
+`serving_numbers(model, gpu, server, load, way)` is the one function behind a single estimate and a search. Its inputs
+are the dataclasses of `serving_inputs.py`; every field of `gpu`, `server`, `load` and `way` may be a float or an array
+(all arrays of one length), the fields of `model` are floats. Its result has the same form. To search
+
+    model = model_numbers(architecture, weight_precision, kv_precision, efficiencies)          # serving_model
+    found = [gpu_numbers(m, precision, server, eager, efficiencies) for m in machines]          # serving_machine
+    gpus, servers = stack([f.numbers for f in found]), stack([server_numbers(...) for m in machines])
+    load = load_numbers(serving)
+    for block in blocks of 16,000–65,000 configurations:
+        way = WayNumbers(tensor_parallel, pipeline_parallel, replicas)                         # arrays
+        result = serving_numbers(model, take(gpus, machine_index), take(servers, machine_index), load, way)
+
+`result.memory.starts` tells where the server starts at all; where it does not, the times are those with one request in
+the pool and are not to be shown. `result.saturated`: requests come in faster than they are served, so that times grow
+without end. Concurrency and request rate are those of all replicas together.
+"""
+
+from dataclasses import dataclass
+
+from gpuplanner.engine.formulas import serving_pool, serving_time
+from gpuplanner.engine.formulas.elementwise import Condition, Number, maximum, minimum, where
+from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
+from gpuplanner.engine.serving_memory import MemoryNumbers, memory_numbers
+from gpuplanner.engine.serving_passes import PassNumbers, decode_step, prefill_pass
+from gpuplanner.workload.serving import Serving
+
+RATE_ITERATIONS = 4
+"""Steps of false position for the batch that a request rate leads to; its error is then below 1 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServingNumbers:
+    """What a way of running comes to. Times are means over requests; the time per token leaves the first token out.
+
+    `resident`: requests at work at once on one replica; `places`: how many it could hold. `prefill`: one prompt.
+    """
+
+    memory: MemoryNumbers
+    places: Number
+    resident: Number
+    step: PassNumbers
+    prefill: PassNumbers
+    ttft_s: Number
+    tpot_s: Number
+    request_per_s: Number
+    output_tokens_per_s: Number
+    prefill_tokens_per_s: Number
+    saturated: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """The passes that serving consists of while `sequences` requests are at work on a replica."""
+
+    step: PassNumbers
+    prefill: PassNumbers
+    alone_s: Number
+    share_s: Number
+
+
+def load_numbers(serving: Serving) -> LoadNumbers:
+    """What a plan's clients ask for; a request rate counts only where no concurrency is given."""
+    closed = serving.concurrency is not None or serving.request_rate is None
+    return LoadNumbers(
+        input_tokens=float(serving.input_tokens),
+        output_tokens=float(serving.output_tokens),
+        prefix_tokens=float(min(serving.shared_prefix_tokens, serving.input_tokens - 1)),
+        max_length=float(serving.max_length or serving.input_tokens + serving.output_tokens),
+        concurrency=float(serving.concurrency or 1),
+        request_per_s=None if closed else serving.request_rate,
+    )
+
+
+def serving_numbers(
+    model: ModelNumbers, gpu: GpuNumbers, server: ServerNumbers, load: LoadNumbers, way: WayNumbers
+) -> ServingNumbers:
+    """Everything that depends on numbers alone, for one configuration or for an array of them."""
+    memory = memory_numbers(model, gpu, server, load, way)
+    admitted = where(server.admits_whole > 0, memory.sequence_bytes, memory.mean_sequence_bytes)
+    fits = serving_pool.sequences_in_pool(memory.pool_bytes, admitted, way.attention_ranks)
+    places = serving_pool.resident_sequences(server.max_sequences, server.max_sequences, fits)
+    parts = model, gpu, server, load, way
+    if load.request_per_s is None:
+        return _closed(parts, memory, places, fits)
+    return _open(parts, memory, places, load.request_per_s / way.replicas)
+
+
+_Parts = tuple[ModelNumbers, GpuNumbers, ServerNumbers, LoadNumbers, WayNumbers]
+
+
+def _closed(parts: _Parts, memory: MemoryNumbers, places: Number, fits: Number) -> ServingNumbers:
+    """A fixed number of clients, each of which asks again when it has been answered."""
+    _, _, server, load, way = parts
+    offered = maximum(load.concurrency / way.replicas, 1.0)
+    resident = serving_pool.resident_sequences(offered, server.max_sequences, fits)
+    work = _work(parts, resident)
+    cycle = serving_time.cycle_seconds(resident, work.share_s, load.output_tokens, work.step.total_s)
+    rate = serving_time.requests_per_second(resident, cycle)
+    first = serving_time.first_token_seconds(
+        work.alone_s, work.step.total_s, server.request_s, server.burst_share, resident, work.share_s
+    )
+    waits = serving_time.waiting_seconds(offered, resident, rate)
+    ttft = serving_time.answered_seconds(first, waits)
+    tpot = serving_time.token_seconds(work.step.total_s, server.burst_share, resident, work.share_s, load.output_tokens)
+    never = resident < 0
+    return _result(parts, memory, places, resident, work, ttft, tpot, rate, never)
+
+
+def _open(parts: _Parts, memory: MemoryNumbers, places: Number, rate: Number) -> ServingNumbers:
+    """Requests that come in at a rate, whether others have been answered or not."""
+    server = parts[2]
+    resident, capacity = _resident_at_rate(parts, places, rate)
+    saturated = rate >= capacity
+    served = minimum(rate, capacity)
+    work = _work(parts, resident)
+    first = serving_time.first_token_seconds_at_rate(
+        work.alone_s, work.step.total_s, server.request_s, resident, served, work.share_s
+    )
+    tpot = serving_time.token_seconds_at_rate(work.step.total_s, served, work.share_s)
+    return _result(parts, memory, places, resident, work, first, tpot, served, saturated)
+
+
+def _resident_at_rate(parts: _Parts, places: Number, rate: Number) -> tuple[Number, Number]:
+    """The requests at work at once that a rate leads to, and the rate that fills all places (Little's law)."""
+    load = parts[3]
+
+    def excess(sequences: Number) -> Number:
+        work = _work(parts, maximum(sequences, 1.0))
+        stay = serving_time.sequences_of_rate(rate, sequences, work.share_s, load.output_tokens, work.step.total_s)
+        return stay - sequences
+
+    full = _work(parts, places)
+    capacity = serving_time.requests_per_second(
+        places, serving_time.cycle_seconds(places, full.share_s, load.output_tokens, full.step.total_s)
+    )
+    low: Number = 0.0 * places
+    high = places
+    above, below = excess(low), excess(high)
+    found = high
+    for _ in range(RATE_ITERATIONS):
+        found = low + (high - low) * minimum(above / maximum(above - below, 1e-12), 1.0)
+        here = excess(found)
+        low, above = where(here > 0, found, low), where(here > 0, here, above)
+        high, below = where(here > 0, high, found), where(here > 0, below, here)
+    return minimum(found, places), capacity
+
+
+def _work(parts: _Parts, sequences: Number) -> _Work:
+    model, gpu, server, load, way = parts
+    prompt = maximum(load.input_tokens - load.prefix_tokens, 1.0)
+    prefill, passes = prefill_pass(model, gpu, server, way, prompt, load.prefix_tokens, sequences, load.output_tokens)
+    context = serving_time.mean_context_tokens(load.input_tokens, load.output_tokens)
+    step = decode_step(model, gpu, server, way, sequences, context)
+    stages = 1.0 + (way.pipeline_parallel - 1.0) * server.stages_overlap
+    alone = serving_time.pipelined_prefill_seconds(prefill.total_s, passes, stages)
+    share = serving_time.prefill_share_seconds(prefill.total_s, passes, sequences, stages)
+    return _Work(step, prefill, alone, share)
+
+
+def _result(
+    parts: _Parts,
+    memory: MemoryNumbers,
+    places: Number,
+    resident: Number,
+    work: _Work,
+    ttft: Number,
+    tpot: Number,
+    rate: Number,
+    saturated: Condition,
+) -> ServingNumbers:
+    load, way = parts[3], parts[4]
+    prompt = maximum(load.input_tokens - load.prefix_tokens, 1.0)
+    return ServingNumbers(
+        memory=memory,
+        places=places,
+        resident=resident,
+        step=work.step,
+        prefill=work.prefill,
+        ttft_s=ttft,
+        tpot_s=tpot,
+        request_per_s=serving_time.all_requests_per_second(rate, way.replicas),
+        output_tokens_per_s=serving_time.output_tokens_per_second(rate, load.output_tokens, way.replicas),
+        prefill_tokens_per_s=serving_time.prefill_tokens_per_second(prompt, work.alone_s),
+        saturated=saturated,
+    )

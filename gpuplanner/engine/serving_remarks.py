@@ -1,0 +1,126 @@
+"""What has to be said about a serving estimate: why it does not fit, what was assumed, which goals it misses."""
+
+from collections.abc import Iterator, Mapping
+from math import ceil
+
+from gpuplanner.catalog.architecture import ModelArchitecture, Role
+from gpuplanner.engine.estimate import Memory
+from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.serving_choice import LAYERS_ONLY
+from gpuplanner.engine.serving_inputs import WayNumbers
+from gpuplanner.engine.serving_machine import SIXTEEN_BITS, Found
+from gpuplanner.engine.serving_model import precision_of
+from gpuplanner.engine.serving_numbers import ServingNumbers
+from gpuplanner.figures import Figure
+from gpuplanner.messages import Message, msg
+from gpuplanner.units import Display, Unit, show, show_bytes, show_duration
+from gpuplanner.workload.serving import Serving
+
+
+def memory_reason(
+    result: ServingNumbers, memory: Memory, workload: Serving, waiting: bool = False, way: WayNumbers | None = None
+) -> Message:
+    """Why the memory that is there does not do: the server's share, the longest request, or requests that wait."""
+    numbers = result.memory
+    if waiting and way is not None:
+        return msg(
+            "serving.waiting",
+            resident=int(result.resident * way.replicas),
+            concurrency=workload.concurrency or 1,
+            pool=_bytes(max(numbers.pool_bytes, 0.0)),
+        )
+    if numbers.starts:
+        return msg(
+            "serving.pool_uncertain", pool=_bytes(numbers.pool_bytes), needed=_bytes(numbers.reserved_sequence_bytes)
+        )
+    length = workload.max_length or workload.input_tokens + workload.output_tokens
+    least = ceil(numbers.least_memory_share * 100) / 100
+    share = workload.memory_utilisation
+    shown = {"pool": _bytes(max(numbers.pool_bytes, 0.0)), "needed": _bytes(numbers.reserved_sequence_bytes)}
+    if numbers.pool_bytes <= 0:
+        weights = _bytes(numbers.weight_bytes)
+        if share is not None and least <= 1:
+            return msg("serving.share_below_weights", share=share, least=least, weights=weights)
+        return msg("serving.no_pool", weights=weights, usable=_bytes(memory.usable.value))
+    if least <= 1 and share is not None:
+        return msg("serving.share_too_small", share=share, least=least, length=length, **shown)
+    return msg("serving.one_request_too_long", length=length, **shown)
+
+
+def remarks(
+    workload: Serving,
+    model: ModelArchitecture,
+    machine: Machine,
+    way: WayNumbers,
+    found: Found,
+    result: ServingNumbers,
+) -> tuple[Message, ...]:
+    """What was assumed and what a reader would not expect."""
+    return tuple(_remarks(workload, model, machine, way, found, result))
+
+
+def _remarks(
+    workload: Serving,
+    model: ModelArchitecture,
+    machine: Machine,
+    way: WayNumbers,
+    found: Found,
+    result: ServingNumbers,
+) -> Iterator[Message]:
+    precision = precision_of(model, workload.weight_precision)
+    if not found.arithmetic.native and precision not in SIXTEEN_BITS:
+        yield msg("serving.converted", precision=precision.upper(), gpu=machine.gpu.name)
+    if model.role is Role.ENCODER:
+        yield msg("serving.no_cache")
+    gpus = int(way.tensor_parallel * way.pipeline_parallel * way.replicas)
+    if gpus < machine.gpus:
+        yield msg("serving.gpus_unused", unused=machine.gpus - gpus, gpus=machine.gpus)
+    if workload.server in LAYERS_ONLY and way.pipeline_parallel > 1:
+        yield msg("serving.layer_split", gpus=int(way.pipeline_parallel))
+    shards = [g.attention.cache_shards for g in model.groups if g.attention.cache_elements_per_token]
+    ranks = int(way.tensor_parallel / way.attention_ranks)
+    if shards and min(shards) < ranks:
+        yield msg("serving.cache_copied", copies=ranks // min(shards), ranks=ranks)
+    if model.is_moe:
+        yield msg(
+            "serving.experts_resident", loaded=int(result.resident), experts=max(g.mlp.experts for g in model.groups)
+        )
+    if model.tower_parameters:
+        yield msg("serving.tower_memory")
+    if any(g.attention.window for g in model.groups):
+        yield msg("serving.windows")
+    yield from (msg(note) for note in model.notes)
+
+
+def unmet(
+    workload: Serving,
+    model: ModelArchitecture,
+    result: ServingNumbers,
+    metrics: Mapping[str, Figure],
+    runs: bool,
+) -> tuple[Message, ...]:
+    """Goals that are missed, and lengths that the model was not made for."""
+    return tuple(_unmet(workload, model, result, metrics, runs))
+
+
+def _unmet(
+    workload: Serving,
+    model: ModelArchitecture,
+    result: ServingNumbers,
+    metrics: Mapping[str, Figure],
+    runs: bool,
+) -> Iterator[Message]:
+    for name, goal in (("ttft_s", workload.ttft_goal_s), ("tpot_s", workload.tpot_goal_s)):
+        found = metrics.get(name)
+        if goal is not None and found is not None and found.value > goal:
+            yield msg(f"serving.missed.{name}", value=str(show_duration(found.value)), goal=str(show_duration(goal)))
+    if runs and result.saturated:
+        most = str(show(result.request_per_s, Unit.REQUEST_PER_S, Display()))
+        yield msg("serving.saturated", rate=workload.request_rate or 0.0, most=most)
+    length = workload.max_length or workload.input_tokens + workload.output_tokens
+    if model.max_positions is not None and length > model.max_positions:
+        yield msg("serving.beyond_positions", length=length, most=model.max_positions)
+
+
+def _bytes(value: float) -> str:
+    return str(show_bytes(value, Display()))
