@@ -73,6 +73,15 @@ def test_a_model_without_any_family_is_refused():
     assert refusal({"model_type": ["llama"]}).message.id == "model.family.not_text"
 
 
+@pytest.mark.parametrize("part", ["text_config", "llm_config", "language_config"])
+def test_a_known_language_model_in_an_unknown_one_is_counted_and_noted(part):
+    shape = architecture_from_config({"model_type": "llava_of_mine", "vision_config": {}, part: LLAMA}, "Llava")
+    assert (shape.family, shape.name, total_parameters(shape)) == ("llama", "Llava", 8_030_261_248)
+    assert shape.notes == ("model.note.tower_unknown",)
+    error = refusal({"model_type": "llava_of_mine", part: {"model_type": "perceiver9000"}})
+    assert error.message.id == "model.family.unknown"
+
+
 def test_a_family_is_also_found_by_its_class():
     shape = architecture_from_config({**LLAMA, "model_type": "my_own_name", "architectures": ["LlamaForCausalLM"]})
     assert shape.family == "llama"

@@ -26,6 +26,11 @@ def _qwen3_vl_moe(fields: Fields) -> ModelArchitecture:
     return experts.qwen3_moe(fields.inside("text_config"), outer=fields, tower=tower)
 
 
+def _qwen2_vl(fields: Fields) -> ModelArchitecture:
+    shape = dense_decoder(fields.inside_or_self("text_config"), STYLES["qwen2"], outer=fields)
+    return shape.model_copy(update={"notes": ("model.note.tower_unknown",)})
+
+
 def _qwen3_5(fields: Fields) -> ModelArchitecture:
     tower = qwen_vision(fields.inside("vision_config")) if fields.has("vision_config") else 0
     return hybrid.qwen_hybrid(fields.inside_or_self("text_config"), outer=fields, tower=tower)
@@ -93,7 +98,9 @@ BUILDERS: Mapping[str, Builder] = MappingProxyType(
         "opt": gpt.opt,
         "phi": gpt.phi,
         "qwen": qwen1,
+        "qwen2_5_vl": _qwen2_vl,
         "qwen2_moe": experts.qwen2_moe,
+        "qwen2_vl": _qwen2_vl,
         "qwen3_5": _qwen3_5,
         "qwen3_5_moe": _qwen3_5,
         "qwen3_moe": experts.qwen3_moe,
