@@ -69,7 +69,7 @@ def vgpu(parent: Gpu, divided: Slice, share: Share) -> Message:
 def instance(found: Instance) -> Message:
     """What an instance's name stands for."""
     values = {"provider": found.provider, "name": found.name}
-    if "accelerator price only" in found.note:
+    if found.is_attachable:
         return msg("names.instance.accelerator", **values)
     if found.gpu_fraction is not None and found.gpu_fraction < 1:
         return msg("names.instance.slice", share=share_text(found.gpu_fraction), gpu=found.gpu_text, **values)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpuplanner.catalog.entries import Gpu, GpuProperty
-from gpuplanner.catalog.names.spelling import GpuSpelling, clean, nominal_sizes_gb, spell_gpu, split
+from gpuplanner.catalog.names.spelling import GpuSpelling, clean, sold_size_gb, spell_gpu, split
 from gpuplanner.catalog.names.tables import NameTables
 from gpuplanner.units import GB, GIB
 
@@ -13,10 +13,12 @@ MEASURED_TOLERANCE = 0.07
 # A size as printed on the box: 141 is not 144, and 94 is not 96.
 SOLD_TOLERANCE = 0.02
 
+# Sources disagree by this much about one product: 180 or 192 GB.
+DISPUTED_WITHIN = 0.1
 # The parts of a name in the order in which they are checked: the first says most about what it is.
 CHECKED = ("", "vendor", "architecture", "brand", "edition", "form_factor", "memory_type", "memory")
 
-_SIZES = (GpuProperty.MEMORY_BYTES, GpuProperty.MEMORY_REPORTED_BYTES, GpuProperty.MEMORY_USABLE_BYTES)
+_MEASURED = (GpuProperty.MEMORY_REPORTED_BYTES, GpuProperty.MEMORY_USABLE_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +76,12 @@ def traits_of(gpu: Gpu, further_names: Iterable[str], tables: NameTables) -> Tra
     brands = frozenset[str]().union(*(spelling.brands for spelling in spellings))
     if gpu.vendor == "NVIDIA" and not own.brands and own.core and not own.core[0].startswith(("rtx", "gtx", "titan")):
         brands |= {"tesla"}  # NVIDIA's data centre line was Tesla until 2020, and is still called so
-    measured = [fact.value for name in _SIZES if (known := gpu.known(name)) for fact in (known.fact, *known.others)]
-    sold = gpu.known(GpuProperty.MEMORY_BYTES)
-    sold_gb = nominal_sizes_gb(sold.value) if sold else ()
+    measured = [fact.value for name in _MEASURED if (size := gpu.known(name)) for fact in (size.fact, *size.others)]
+    known = gpu.known(GpuProperty.MEMORY_BYTES)
+    facts = (known.fact, *known.others) if known else ()
+    # What another source says far off is a board's or a die's memory, or a mistake.
+    like_first = (fact.value for fact in facts if abs(fact.value / facts[0].value - 1) < DISPUTED_WITHIN)
+    sold_gb = (*own.memory_gb, *map(sold_size_gb, like_first))
     return Traits(
         gpu=gpu,
         spellings=spellings,

@@ -15,6 +15,7 @@ from gpuplanner.catalog.names.tables import NameTables
 _FILE = re.compile(r"(?:-\d{5}-of-\d{5})?\.(?:gguf|safetensors|bin|pth?|onnx|ckpt)$")
 _QUANTISATION = re.compile(r"^(?:i?q\d(?:_[a-z0-9]+)*|tq\d_\d|[wa]\d+a\d+|\d+bits?|\d+(?:\.\d+)?bpw)$")
 _GGUF_TYPE = re.compile(r"[\-_. :](?:ud-)?i?q\d(?:_(?:\d|k|s|m|l|xs|xxs|xl|nl))*(?=$|[\-_. ])")
+_PLUS = re.compile(r"(?<=[a-z0-9])\+(?![a-z0-9])")
 _SIZE = re.compile(r"^(?:\d+x)?\d+(?:\.\d+)?[bmt]$")
 # A release of the same model ("v0.1"); "v3" names another model.
 _VERSION = re.compile(r"^v\d+\.\d+$")
@@ -66,8 +67,10 @@ class ModelNames:
     def _split(self, text: str) -> tuple[str, ...]:
         """The words of a name without its organisation, folder and file type."""
         name = _FILE.sub("", text.replace("\\", "/").rstrip("/"))
-        name = _GGUF_TYPE.sub(" ", name.rpartition("/")[2])
-        words = split(name)
+        last = name.rpartition("/")[2]
+        if any(c.isalpha() for c in last):  # not the patch size of "ViT-B/16"
+            name = last
+        words = split(_GGUF_TYPE.sub(" ", _PLUS.sub(" plus", name)))
         return words[1:] if len(words) > 1 and words[0] in self._words.organisations else words
 
     def _reduced(self, words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:

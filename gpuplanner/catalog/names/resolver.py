@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from gpuplanner.catalog.catalog import Catalog
-from gpuplanner.catalog.entries import GpuProperty
 from gpuplanner.catalog.names import explaining
 from gpuplanner.catalog.names.gpu_names import GpuMatch, GpuNames
 from gpuplanner.catalog.names.instance_names import InstanceMatch, InstanceNames
@@ -20,7 +19,6 @@ from gpuplanner.catalog.names.spelling import (
     LONGEST_NAME,
     clean,
     join,
-    nominal_sizes_gb,
     spell_gpu,
     split,
     without_parentheses,
@@ -61,10 +59,23 @@ class Names:
         name = clean(text, self._words.phrases)
         if not any(c.isalnum() for c in name):
             return Resolution(text, wanted, None, None, msg("names.refused.empty"))
+        if by_id := self._by_id(text, wanted):
+            return by_id
         answer = self._single(text, name, wanted, memory_bytes)
         if answer.id is None and not answer.candidates:
             answer = self._list(text, wanted, memory_bytes) or self._claim(text, name, wanted, memory_bytes) or answer
         return answer if answer.id or answer.candidates else self._with_nearest(answer, name, wanted)
+
+    def _by_id(self, text: str, wanted: Kind | None) -> Resolution | None:
+        """The entry whose id in the catalog the text is."""
+        entry_id = text.strip()
+        if wanted in {None, Kind.GPU} and entry_id in self._catalog.gpus:
+            return self._of_gpus(text, GpuMatch((entry_id,)))
+        if wanted in {None, Kind.MODEL} and entry_id in self._catalog.models:
+            return self._of_models(text, (entry_id,))
+        if wanted in {None, Kind.INSTANCE} and entry_id in self._catalog.instances:
+            return self._of_instances(text, InstanceMatch((entry_id,)))
+        return None
 
     def _single(self, text: str, name: str, wanted: Kind | None, memory_bytes: float | None) -> Resolution:
         """The answer to a text read as one name; refused without candidates when nothing is known by it."""
@@ -140,11 +151,10 @@ class Names:
 
     def _vgpu(self, text: str, vgpu: VgpuName) -> Resolution | None:
         gpu = self._catalog.gpus.get(vgpu.gpu)
-        memory = gpu.known(GpuProperty.MEMORY_BYTES) if gpu else None
-        if gpu is None or memory is None:
+        sizes_gb = self._gpus.traits(vgpu.gpu).sold_gb if gpu else ()
+        if gpu is None or not sizes_gb:
             return None
-        sold_gb = min(nominal_sizes_gb(memory.value), key=lambda size: abs(size - round(size)))
-        share = self._vgpus.share(vgpu, sold_gb)
+        share = self._vgpus.share(vgpu, sizes_gb[0])
         if share is None:
             reason = msg("names.refused.vgpu_size", profile=vgpu.label, name=gpu.name)
             return Resolution(text, Kind.GPU, None, None, reason, candidates=self._candidates(Kind.GPU, (gpu.id,)))

@@ -16,7 +16,8 @@ LONGEST_NAME = 200
 _MARKS = re.compile(r"\((?:r|tm|c)\)|[®™©]", re.IGNORECASE)
 _SPLIT = re.compile(r"[\s\-‐-―_/\\(),:;|\[\]{}\"'“”‘’…=~#@!?*<>&^%$·、，。！？（）【】《》+]+")
 _PARENTHESES = re.compile(r"\([^()]*\)")
-_COUNT_BEFORE = re.compile(r"(?<![a-z0-9.\-])(\d{1,4}) ?[x*] ?(?=[a-z])")
+# "8x H100", "8xH100", "8 x H100", but not the "7900 X" of "7900 XTX".
+_COUNT_BEFORE = re.compile(r"(?<![a-z0-9.\-])(\d{1,4})(?:[x*] ?| [x*] )(?=[a-z])")
 _COUNT_AFTER = re.compile(r" [x*] ?(\d{1,4})(?![a-z0-9.])")
 _COUNTED_NODES = re.compile(r"(?<![a-z0-9])\d{1,5} nodes? ")
 _COUNTED_CARDS = re.compile(r"(?<![a-z0-9])(\d{1,4}) ?[张块片卡台]")
@@ -114,6 +115,6 @@ def spell_gpu(text: str, words: Words) -> GpuSpelling:
     )
 
 
-def nominal_sizes_gb(memory_bytes: float) -> tuple[float, float]:
-    """A size as sold, read as decimal and as binary gigabytes: catalogs and people mean either by "80 GB"."""
-    return memory_bytes / GB, memory_bytes / GIB
+def sold_size_gb(memory_bytes: float) -> float:
+    """A size as sold. Catalogs mean decimal or binary gigabytes by "80 GB": whichever is nearer to a whole number."""
+    return min(memory_bytes / GB, memory_bytes / GIB, key=lambda size: abs(size - round(size)))

@@ -1,0 +1,165 @@
+"""Whatever is typed, an answer comes: never an error, never a guess."""
+
+import time
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from gpuplanner.catalog.names import Names, names_of
+from gpuplanner.catalog.reading import load_catalog
+from gpuplanner.messages import Language, Translator
+from gpuplanner.paths import shipped
+
+CATALOG = load_catalog(shipped("catalogs"))
+NAMES: Names = names_of(CATALOG)
+TRANSLATORS = [Translator(language) for language in Language]
+GPU_NAMES = sorted({name for gpu in CATALOG.gpus.values() for name in (gpu.name, *gpu.aliases)})
+
+# Pieces of real names, so that what is put together often comes near one.
+PIECES = st.sampled_from(
+    [
+        *(
+            "NVIDIA",
+            "Tesla",
+            "RTX",
+            "A",
+            "H",
+            "L",
+            "100",
+            "H100",
+            "A100",
+            "20",
+            "200",
+            "0",
+            "4",
+            "40",
+            "S",
+            "6000",
+            "Ada",
+            "Ti",
+            "D",
+        ),
+        *(
+            "PCIe",
+            "SXM",
+            "80GB",
+            "48 GB",
+            "22731MiB",
+            "MIG",
+            "1g.10gb",
+            "-10C",
+            "GRID",
+            "8x",
+            "x8",
+            "/",
+            "|",
+            "(",
+            ")",
+            "+",
+            "=",
+        ),
+        *(
+            "HBM3",
+            "BF16",
+            "英伟达",
+            "显卡",
+            "8张",
+            "昇腾",
+            "910B",
+            "qwen",
+            "3",
+            "7b",
+            "llama",
+            "Q4_K_M",
+            ".gguf",
+            "v0.1",
+            "p5",
+            ".48xlarge",
+            "...",
+        ),
+    ]
+)
+COMPOSED = st.lists(PIECES, max_size=8).flatmap(
+    lambda pieces: st.sampled_from(["", " ", "-"]).map(lambda s: s.join(pieces))
+)
+
+
+def check(text: str, memory_bytes: float | None = None) -> None:
+    found = NAMES.resolve(text, memory_bytes=memory_bytes)
+    assert found.query == text
+    assert all(translator.text(found.reason) for translator in TRANSLATORS)
+    assert len({candidate.id for candidate in found.candidates}) == len(found.candidates)
+    if found.id is None:
+        assert (found.name, found.fraction) == (None, None)
+    else:
+        assert found.candidates == ()
+        assert found.kind is not None
+        assert found.name
+    if found.fraction is not None:
+        assert 0 < found.fraction.memory <= 1
+        assert found.fraction.compute is None or 0 < found.fraction.compute <= 1
+
+
+@given(st.text(max_size=300))
+@example("")
+@example("\x00\x1b[31m\u202e\u200f")
+@example("😀 A100 🚀")
+@example("א H100 ב")
+@example("\ud800")
+@example("A" * 10_000)
+@example("(" * 200)
+@example("a/" * 100)
+@example("8x" * 100)
+@example("1g.10gb " * 25)
+def test_no_text_makes_it_raise(text):
+    check(text)
+
+
+@given(COMPOSED, st.none() | st.floats(allow_nan=True, allow_infinity=True))
+@settings(max_examples=400)
+def test_no_name_made_of_real_pieces_makes_it_raise(text, memory_bytes):
+    check(text, memory_bytes)
+
+
+@given(st.sampled_from(GPU_NAMES), st.data())
+@settings(max_examples=300)
+def test_a_mistyped_name_is_never_another_gpu_of_the_same_length(name, data):
+    """One digit changed gives the product with that number or none, but not a neighbour of it."""
+    places = [i for i, c in enumerate(name) if c.isascii() and c.isdigit()]
+    if not places:
+        return
+    place = data.draw(st.sampled_from(places))
+    digit = data.draw(st.sampled_from("0123456789"))
+    mistyped = name[:place] + digit + name[place + 1 :]
+    found = NAMES.resolve(mistyped, kind="gpu")
+    if found.id is not None:
+        gpu = CATALOG.gpus[found.id]
+        spoken = {"".join(c for c in n.casefold() if c.isalnum()) for n in (gpu.name, gpu.id, *gpu.aliases)}
+        numbers = "".join(c for c in mistyped if c.isdigit())
+        assert any(_digits_of(n) in numbers or numbers in _digits_of(n) for n in spoken), (name, mistyped, found.id)
+
+
+def _digits_of(name: str) -> str:
+    return "".join(c for c in name if c.isdigit())
+
+
+@given(st.sampled_from(GPU_NAMES), st.sampled_from(["{}", " {} ", "{}\n", "NVIDIA"]), st.booleans())
+def test_case_and_space_do_not_matter(name, pattern, upper):
+    changed = pattern.format(name.upper() if upper else name.casefold())
+    if pattern != "NVIDIA":
+        assert NAMES.resolve(changed, kind="gpu").id == NAMES.resolve(name, kind="gpu").id
+
+
+@pytest.mark.parametrize("text", ["x" * 10_000_000, "A100 " * 1_000_000, "MIG " * 1_000_000])
+def test_a_huge_text_is_refused_at_once(text):
+    started = time.perf_counter()
+    assert NAMES.resolve(text).reason.id == "names.refused.too_long"
+    assert time.perf_counter() - started < 0.1
+
+
+def test_a_name_takes_no_time():
+    started = time.perf_counter()
+    for name in GPU_NAMES:
+        NAMES.resolve(name)
+    assert (time.perf_counter() - started) / len(GPU_NAMES) < 0.005
