@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from gpuplanner.catalog.architecture import Attention, ModelArchitecture
 from gpuplanner.catalog.families.fields import Fields
-from gpuplanner.catalog.families.layers import Layer, decoder, dense_mlp, grouped, grouped_attention
+from gpuplanner.catalog.families.layers import Layer, decoder, decoder_of, dense_mlp, grouped, grouped_attention
 from gpuplanner.catalog.families.sizes import Sizes, decoder_sizes, layer_windows, sliding_window
 
 NO_NORM, HEAD_NORM, WIDTH_NORM = "none", "one for all heads", "over all heads"
@@ -158,14 +158,11 @@ def dense_decoder(fields: Fields, style: Style, *, outer: Fields | None = None, 
         attention, _, norms = layers[0]
         one = attention.parameters + mlp.parameters + norms + 2 * sizes.hidden * sizes.hidden + 3 * sizes.hidden
         extra = predicted * one
-    return decoder(
+    return decoder_of(
         fields,
+        sizes,
         grouped(layers),
-        hidden=sizes.hidden,
-        vocabulary=sizes.vocabulary,
-        tied=sizes.tied,
         final_norm=norm,
-        max_positions=sizes.max_positions,
         tower=tower,
         extra=extra,
     )
@@ -184,14 +181,11 @@ def qwen1(fields: Fields) -> ModelArchitecture:
     )
     intermediate = fields.divisible(fields.whole("intermediate_size"), "intermediate_size", 2, "2")
     mlp = dense_mlp(sizes.hidden, intermediate)
-    return decoder(
+    return decoder_of(
         fields,
+        sizes,
         grouped([(attention, mlp, 2 * sizes.hidden)] * sizes.layers),
-        hidden=sizes.hidden,
-        vocabulary=sizes.vocabulary,
-        tied=sizes.tied,
         final_norm=sizes.hidden,
-        max_positions=sizes.max_positions,
     )
 
 

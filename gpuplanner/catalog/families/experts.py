@@ -13,7 +13,15 @@ from gpuplanner.catalog.families.dense import (
     upper_layers,
 )
 from gpuplanner.catalog.families.fields import HEADS, Fields
-from gpuplanner.catalog.families.layers import Layer, decoder, dense_mlp, grouped, grouped_attention, mixture
+from gpuplanner.catalog.families.layers import (
+    Layer,
+    decoder,
+    decoder_of,
+    dense_mlp,
+    grouped,
+    grouped_attention,
+    mixture,
+)
 from gpuplanner.catalog.families.sizes import Sizes, check_kv_heads, decoder_sizes, layer_windows, sliding_window
 from gpuplanner.catalog.families.towers import llama4_vision
 
@@ -62,14 +70,11 @@ def assembled(
     """A decoder out of one feed-forward part for each layer."""
     norms = style.norms * style.norm_width * sizes.hidden
     layers: list[Layer] = [(a, m, norms) for a, m in zip(attentions(fields, style, sizes), mlps, strict=True)]
-    return decoder(
+    return decoder_of(
         fields,
+        sizes,
         grouped(layers),
-        hidden=sizes.hidden,
-        vocabulary=sizes.vocabulary,
-        tied=sizes.tied,
         final_norm=style.norm_width * sizes.hidden,
-        max_positions=sizes.max_positions,
         extra=extra,
         tower=tower,
         notes=notes,
@@ -192,14 +197,11 @@ def gpt_oss(fields: Fields) -> ModelArchitecture:
         extra_vectors=experts,
         expert_vectors=2 * intermediate + sizes.hidden,
     )
-    return decoder(
+    return decoder_of(
         fields,
+        sizes,
         grouped([(kinds[window], mlp, 2 * sizes.hidden) for window in windows]),
-        hidden=sizes.hidden,
-        vocabulary=sizes.vocabulary,
-        tied=sizes.tied,
         final_norm=sizes.hidden,
-        max_positions=sizes.max_positions,
     )
 
 
@@ -225,14 +227,11 @@ def llama4(outer: Fields) -> ModelArchitecture:
         window: grouped_attention(sizes.hidden, sizes.heads, sizes.kv_heads, sizes.head_dim, window=window)
         for window in dict.fromkeys(windows)
     }
-    return decoder(
+    return decoder_of(
         fields,
+        sizes,
         grouped([(kinds[w], m, 2 * sizes.hidden) for w, m in zip(windows, mlps, strict=True)]),
-        hidden=sizes.hidden,
-        vocabulary=sizes.vocabulary,
-        tied=sizes.tied,
         final_norm=sizes.hidden,
-        max_positions=sizes.max_positions,
         tower=tower,
         notes=notes,
     )
@@ -308,12 +307,9 @@ def mimo_v2(fields: Fields) -> ModelArchitecture:
     dense = dense_mlp(sizes.hidden, fields.whole("intermediate_size"))
     mlps = [sparse if flag else dense for flag in sparse_layers(fields, sizes.layers)]
     mixers = [sliding if kind else full for kind in pattern]
-    return decoder(
+    return decoder_of(
         fields,
+        sizes,
         grouped([(a, m, 2 * sizes.hidden) for a, m in zip(mixers, mlps, strict=True)]),
-        hidden=sizes.hidden,
-        vocabulary=sizes.vocabulary,
-        tied=sizes.tied,
         final_norm=sizes.hidden,
-        max_positions=sizes.max_positions,
     )

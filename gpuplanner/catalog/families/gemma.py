@@ -4,7 +4,7 @@ from gpuplanner.catalog.architecture import Attention, Mlp, ModelArchitecture
 from gpuplanner.catalog.families.dense import STYLES, dense_decoder
 from gpuplanner.catalog.families.experts import expert_counts
 from gpuplanner.catalog.families.fields import HEADS, Fields
-from gpuplanner.catalog.families.layers import Layer, decoder, dense_mlp, grouped, grouped_attention, mixture
+from gpuplanner.catalog.families.layers import Layer, decoder_of, dense_mlp, grouped, grouped_attention, mixture
 from gpuplanner.catalog.families.sizes import check_kv_heads, decoder_sizes, layer_windows
 from gpuplanner.catalog.families.towers import gemma4_vision, siglip
 
@@ -78,14 +78,11 @@ def gemma4(fields: Fields) -> ModelArchitecture:
     if fields.has("vision_config"):
         tower = gemma4_vision(fields.inside("vision_config"), hidden)
     notes = ("model.note.audio_not_counted",) if fields.has("audio_config") else ()
-    return decoder(
+    return decoder_of(
         text,
+        sizes,
         grouped(layers),
-        hidden=hidden,
-        vocabulary=sizes.vocabulary,
-        tied=sizes.tied,
         final_norm=hidden,
-        max_positions=sizes.max_positions,
         extra_embedding=extra_embedding,
         tower=tower,
         notes=notes,

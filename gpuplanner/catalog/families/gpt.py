@@ -2,86 +2,84 @@
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.families.fields import HEADS, LAYERS, Fields
-from gpuplanner.catalog.families.layers import decoder, dense_mlp, grouped, grouped_attention
-from gpuplanner.catalog.families.sizes import check_kv_heads, decoder_sizes, positions
+from gpuplanner.catalog.families.layers import decoder, decoder_of, dense_mlp, grouped, grouped_attention
+from gpuplanner.catalog.families.sizes import Sizes, check_kv_heads, decoder_sizes, positions
 
 _OPT_POSITION_OFFSET = 2
 """Rows of OPT's position table before the first position."""
 
 
+def _stack(
+    fields: Fields,
+    sizes: Sizes,
+    *,
+    kv_heads: int,
+    intermediate: int,
+    norms: int = 2,
+    attention_bias: bool = True,
+    query_norms: int = 0,
+    head_bias: bool = False,
+    extra_embedding: int = 0,
+) -> ModelArchitecture:
+    """Equal layers with layer norms and a plain MLP, both with biases; `norms` in each layer."""
+    attention = grouped_attention(
+        sizes.hidden,
+        sizes.heads,
+        kv_heads,
+        sizes.head_dim,
+        query_bias=attention_bias,
+        output_bias=attention_bias,
+        extra_vectors=query_norms,
+    )
+    mlp = dense_mlp(sizes.hidden, intermediate, gated=False, bias=True)
+    return decoder_of(
+        fields,
+        sizes,
+        grouped([(attention, mlp, 2 * norms * sizes.hidden)] * sizes.layers),
+        final_norm=2 * sizes.hidden,
+        head_bias=head_bias,
+        extra_embedding=extra_embedding,
+    )
+
+
+def _inner(fields: Fields, sizes: Sizes) -> int:
+    """The width of the MLP, four times that of the model unless the file says otherwise."""
+    return fields.whole_or(4 * sizes.hidden, "n_inner", "intermediate_size", least=1)
+
+
 def gpt2(fields: Fields) -> ModelArchitecture:
     """GPT-2 and GPT-3: learned positions, biases everywhere, tied embeddings."""
     sizes = decoder_sizes(fields, tied=True)
-    table = fields.whole("n_positions", "n_ctx", "max_position_embeddings")
-    attention = grouped_attention(
-        sizes.hidden, sizes.heads, sizes.kv_heads, sizes.head_dim, query_bias=True, output_bias=True
-    )
-    mlp = dense_mlp(sizes.hidden, fields.whole_or(4 * sizes.hidden, "n_inner", least=1), gated=False, bias=True)
-    return decoder(
-        fields,
-        grouped([(attention, mlp, 4 * sizes.hidden)] * sizes.layers),
-        hidden=sizes.hidden,
-        vocabulary=sizes.vocabulary,
-        tied=sizes.tied,
-        final_norm=2 * sizes.hidden,
-        max_positions=table,
-        extra_embedding=table * sizes.hidden,
-    )
+    table = fields.whole("n_positions", "n_ctx", "max_position_embeddings") * sizes.hidden
+    return _stack(fields, sizes, kv_heads=sizes.kv_heads, intermediate=_inner(fields, sizes), extra_embedding=table)
 
 
 def gpt_bigcode(fields: Fields) -> ModelArchitecture:
     """StarCoder, SantaCoder: GPT-2 with one KV head."""
     sizes = decoder_sizes(fields, tied=True)
-    table = fields.whole("n_positions")
+    table = fields.whole("n_positions") * sizes.hidden
     kv_heads = 1 if fields.flag("multi_query", True) else sizes.heads
-    attention = grouped_attention(
-        sizes.hidden, sizes.heads, kv_heads, sizes.head_dim, query_bias=True, output_bias=True
-    )
-    mlp = dense_mlp(sizes.hidden, fields.whole_or(4 * sizes.hidden, "n_inner", least=1), gated=False, bias=True)
-    return decoder(
-        fields,
-        grouped([(attention, mlp, 4 * sizes.hidden)] * sizes.layers),
-        hidden=sizes.hidden,
-        vocabulary=sizes.vocabulary,
-        tied=sizes.tied,
-        final_norm=2 * sizes.hidden,
-        max_positions=table,
-        extra_embedding=table * sizes.hidden,
-    )
+    return _stack(fields, sizes, kv_heads=kv_heads, intermediate=_inner(fields, sizes), extra_embedding=table)
 
 
 def gpt_neox(fields: Fields) -> ModelArchitecture:
     """GPT-NeoX, Pythia, StableLM alpha: biases everywhere, rotary positions, separate output projection."""
     sizes = decoder_sizes(fields)
     bias = fields.flag("attention_bias", True)
-    attention = grouped_attention(
-        sizes.hidden, sizes.heads, sizes.heads, sizes.head_dim, query_bias=bias, output_bias=bias
-    )
-    mlp = dense_mlp(sizes.hidden, fields.whole("intermediate_size"), gated=False, bias=True)
-    return decoder(
-        fields,
-        grouped([(attention, mlp, 4 * sizes.hidden)] * sizes.layers),
-        hidden=sizes.hidden,
-        vocabulary=sizes.vocabulary,
-        tied=sizes.tied,
-        final_norm=2 * sizes.hidden,
-        max_positions=sizes.max_positions,
-    )
+    intermediate = fields.whole("intermediate_size")
+    return _stack(fields, sizes, kv_heads=sizes.heads, intermediate=intermediate, attention_bias=bias)
 
 
 def gptj(fields: Fields) -> ModelArchitecture:
     """GPT-J: no biases in attention, one norm a layer, an output projection with a bias."""
     sizes = decoder_sizes(fields)
-    attention = grouped_attention(sizes.hidden, sizes.heads, sizes.heads, sizes.head_dim)
-    mlp = dense_mlp(sizes.hidden, fields.whole_or(4 * sizes.hidden, "n_inner", least=1), gated=False, bias=True)
-    return decoder(
+    return _stack(
         fields,
-        grouped([(attention, mlp, 2 * sizes.hidden)] * sizes.layers),
-        hidden=sizes.hidden,
-        vocabulary=sizes.vocabulary,
-        tied=sizes.tied,
-        final_norm=2 * sizes.hidden,
-        max_positions=sizes.max_positions,
+        sizes,
+        kv_heads=sizes.heads,
+        intermediate=_inner(fields, sizes),
+        norms=1,
+        attention_bias=False,
         head_bias=True,
     )
 
@@ -89,26 +87,22 @@ def gptj(fields: Fields) -> ModelArchitecture:
 def phi(fields: Fields) -> ModelArchitecture:
     """Phi-1, 1.5 and 2: biases everywhere, one norm a layer, an output projection with a bias."""
     sizes = decoder_sizes(fields)
-    attention = grouped_attention(
-        sizes.hidden,
-        sizes.heads,
-        sizes.kv_heads,
-        sizes.head_dim,
-        query_bias=True,
-        output_bias=True,
-        extra_vectors=4 * sizes.head_dim if fields.flag("qk_layernorm", False) else 0,
-    )
-    mlp = dense_mlp(sizes.hidden, fields.whole_or(4 * sizes.hidden, "intermediate_size"), gated=False, bias=True)
-    return decoder(
+    return _stack(
         fields,
-        grouped([(attention, mlp, 2 * sizes.hidden)] * sizes.layers),
-        hidden=sizes.hidden,
-        vocabulary=sizes.vocabulary,
-        tied=sizes.tied,
-        final_norm=2 * sizes.hidden,
-        max_positions=sizes.max_positions,
+        sizes,
+        kv_heads=sizes.kv_heads,
+        intermediate=_inner(fields, sizes),
+        norms=1,
+        query_norms=4 * sizes.head_dim if fields.flag("qk_layernorm", False) else 0,
         head_bias=True,
     )
+
+
+def bloom(fields: Fields) -> ModelArchitecture:
+    """BLOOM: ALiBi, a norm after the embedding, biases everywhere, tied embeddings."""
+    sizes = decoder_sizes(fields, tied=True)
+    norm = 2 * sizes.hidden
+    return _stack(fields, sizes, kv_heads=sizes.heads, intermediate=_inner(fields, sizes), extra_embedding=norm)
 
 
 def opt(fields: Fields) -> ModelArchitecture:
@@ -135,25 +129,6 @@ def opt(fields: Fields) -> ModelArchitecture:
         extra_embedding=(table + _OPT_POSITION_OFFSET) * sizes.hidden + projected,
     )
     return shape.model_copy(update={"hidden": sizes.hidden})
-
-
-def bloom(fields: Fields) -> ModelArchitecture:
-    """BLOOM: ALiBi, a norm after the embedding, biases everywhere, tied embeddings."""
-    sizes = decoder_sizes(fields, tied=True)
-    attention = grouped_attention(
-        sizes.hidden, sizes.heads, sizes.heads, sizes.head_dim, query_bias=True, output_bias=True
-    )
-    mlp = dense_mlp(sizes.hidden, fields.whole_or(4 * sizes.hidden, "n_inner", least=1), gated=False, bias=True)
-    return decoder(
-        fields,
-        grouped([(attention, mlp, 4 * sizes.hidden)] * sizes.layers),
-        hidden=sizes.hidden,
-        vocabulary=sizes.vocabulary,
-        tied=sizes.tied,
-        final_norm=2 * sizes.hidden,
-        max_positions=sizes.max_positions,
-        extra_embedding=2 * sizes.hidden,
-    )
 
 
 def falcon(fields: Fields) -> ModelArchitecture:

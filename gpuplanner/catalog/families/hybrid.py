@@ -10,6 +10,7 @@ from gpuplanner.catalog.families.layers import (
     NO_MLP,
     Layer,
     decoder,
+    decoder_of,
     dense_mlp,
     grouped,
     grouped_attention,
@@ -32,14 +33,33 @@ def gated_delta(fields: Fields, hidden: int) -> Attention:
     vectors = convolved * kernel + 2 * value_heads + value_dim
     matrices = parameters.gated_delta_parameters(hidden, key_heads * key_dim, value_heads * value_dim, value_heads)
     recurrent, window = value_heads * key_dim * value_dim, convolved * (kernel - 1)
+    number_bytes = state_bytes(fields, "mamba_ssm_dtype", "float32")
+    return _recurrent(
+        value_heads, key_dim, value_dim, matrices, vectors, recurrent, number_bytes, window=window, shards=key_heads
+    )
+
+
+def _recurrent(
+    heads: int,
+    head_dim: int,
+    value_dim: int,
+    matrices: int,
+    vectors: int,
+    state: int,
+    number_bytes: int,
+    *,
+    window: int,
+    shards: int,
+) -> Attention:
+    """A layer with `state` numbers of `number_bytes` for each sequence, and the last inputs of its convolution."""
     return Attention(
         kind=AttentionKind.LINEAR,
-        heads=value_heads,
-        head_dim=key_dim,
+        heads=heads,
+        head_dim=head_dim,
         value_head_dim=value_dim,
-        state_elements=recurrent + window,
-        state_bytes=recurrent * state_bytes(fields, "mamba_ssm_dtype", "float32") + window * _MODEL_BYTES,
-        state_shards=key_heads,
+        state_elements=state + window,
+        state_bytes=state * number_bytes + window * _MODEL_BYTES,
+        state_shards=shards,
         parameters=matrices + vectors,
         unquantised_parameters=vectors,
     )
@@ -85,14 +105,11 @@ def qwen_hybrid(
         (full if kind == "full_attention" else linear, mlp, norms) for kind, mlp in zip(kinds, mlps, strict=True)
     ]
     predicted = fields.whole_or(predicted, "mtp_num_hidden_layers", "num_nextn_predict_layers", most=sizes.layers)
-    return decoder(
+    return decoder_of(
         fields,
+        sizes,
         grouped(layers),
-        hidden=sizes.hidden,
-        vocabulary=sizes.vocabulary,
-        tied=sizes.tied,
         final_norm=sizes.hidden,
-        max_positions=sizes.max_positions,
         tower=tower,
         extra=prediction_layers((full, mlps[-1], norms), sizes, predicted),
     )
@@ -130,14 +147,11 @@ def kimi_linear(fields: Fields, *, outer: Fields | None = None, tower: int = 0) 
     layers: list[Layer] = [
         (full if i + 1 in listed else linear, dense if i < first else sparse, norms) for i in range(sizes.layers)
     ]
-    return decoder(
+    return decoder_of(
         fields,
+        sizes,
         grouped(layers),
-        hidden=hidden,
-        vocabulary=sizes.vocabulary,
-        tied=sizes.tied,
         final_norm=hidden + residual // 2,
-        max_positions=sizes.max_positions,
         tower=tower,
     )
 
@@ -152,17 +166,7 @@ def _kimi_delta(fields: Fields, hidden: int) -> Attention:
     matrices = 4 * hidden * width + low_rank + (hidden * width if full_rank else low_rank) + hidden * heads
     vectors = 3 * width * kernel + heads + width + head_dim
     recurrent, window = heads * head_dim * head_dim, 3 * width * (kernel - 1)
-    return Attention(
-        kind=AttentionKind.LINEAR,
-        heads=heads,
-        head_dim=head_dim,
-        value_head_dim=head_dim,
-        state_elements=recurrent + window,
-        state_bytes=recurrent * 4 + window * _MODEL_BYTES,
-        state_shards=heads,
-        parameters=matrices + vectors,
-        unquantised_parameters=vectors,
-    )
+    return _recurrent(heads, head_dim, head_dim, matrices, vectors, recurrent, 4, window=window, shards=heads)
 
 
 def mamba2(fields: Fields, hidden: int) -> Attention:
@@ -177,17 +181,8 @@ def mamba2(fields: Fields, hidden: int) -> Attention:
     if fields.flag("mamba_proj_bias", False):
         vectors += 2 * inner + 2 * groups * state + heads + hidden
     recurrent, window = inner * state, convolved * (kernel - 1)
-    return Attention(
-        kind=AttentionKind.LINEAR,
-        heads=heads,
-        head_dim=head_dim,
-        value_head_dim=state,
-        state_elements=recurrent + window,
-        state_bytes=recurrent * state_bytes(fields, "mamba_ssm_cache_dtype", "float32") + window * _MODEL_BYTES,
-        state_shards=groups,
-        parameters=matrices + vectors,
-        unquantised_parameters=vectors,
-    )
+    number_bytes = state_bytes(fields, "mamba_ssm_cache_dtype", "float32")
+    return _recurrent(heads, head_dim, state, matrices, vectors, recurrent, number_bytes, window=window, shards=groups)
 
 
 _NEMOTRON_BLOCKS = {"M": "mamba", "*": "attention", "-": "mlp", "E": "moe"}
@@ -268,17 +263,8 @@ def _mamba1(hidden: int, inner: int, rank: int, state: int, kernel: int, *, bias
     vectors = inner * (kernel + 1) + inner + inner * state + inner + inner_norms
     if bias:
         vectors += 2 * inner + hidden
-    return Attention(
-        kind=AttentionKind.LINEAR,
-        heads=inner,
-        head_dim=1,
-        value_head_dim=state,
-        state_elements=inner * state + inner * (kernel - 1),
-        state_bytes=_MODEL_BYTES * (inner * state + inner * (kernel - 1)),
-        state_shards=inner,
-        parameters=matrices + vectors,
-        unquantised_parameters=vectors,
-    )
+    window = inner * (kernel - 1)
+    return _recurrent(inner, 1, state, matrices, vectors, inner * state, _MODEL_BYTES, window=window, shards=inner)
 
 
 def mamba(fields: Fields) -> ModelArchitecture:
@@ -332,12 +318,9 @@ def jamba(fields: Fields) -> ModelArchitecture:
         )
         for i in range(sizes.layers)
     ]
-    return decoder(
+    return decoder_of(
         fields,
+        sizes,
         grouped(layers),
-        hidden=hidden,
-        vocabulary=sizes.vocabulary,
-        tied=sizes.tied,
         final_norm=hidden,
-        max_positions=sizes.max_positions,
     )

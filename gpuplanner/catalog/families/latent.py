@@ -4,7 +4,7 @@ from gpuplanner.catalog import parameters
 from gpuplanner.catalog.architecture import Attention, AttentionKind, Mlp, ModelArchitecture
 from gpuplanner.catalog.families.experts import correction_bias, expert_counts, prediction_layers, sparse_layers
 from gpuplanner.catalog.families.fields import HEADS, Fields
-from gpuplanner.catalog.families.layers import Layer, decoder, dense_mlp, grouped, mixture
+from gpuplanner.catalog.families.layers import Layer, decoder, decoder_of, dense_mlp, grouped, mixture
 from gpuplanner.catalog.families.sizes import Sizes, layer_count, positions
 
 _INDEXED = ("full", "shared")
@@ -92,14 +92,11 @@ def deepseek(fields: Fields, *, outer: Fields | None = None, tower: int = 0) -> 
         (mixer, sparse if flag else dense, 2 * sizes.hidden) for mixer, flag in zip(mixers, is_sparse, strict=True)
     ]
     predicted = fields.whole_or(0, "num_nextn_predict_layers", most=sizes.layers)
-    return decoder(
+    return decoder_of(
         fields,
+        sizes,
         grouped(layers),
-        hidden=sizes.hidden,
-        vocabulary=sizes.vocabulary,
-        tied=sizes.tied,
         final_norm=sizes.hidden,
-        max_positions=sizes.max_positions,
         tower=tower,
         extra=prediction_layers((own, sparse, 2 * sizes.hidden), sizes, predicted),
     )

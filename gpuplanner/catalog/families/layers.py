@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from gpuplanner.catalog import parameters
 from gpuplanner.catalog.architecture import Attention, AttentionKind, LayerGroup, Mlp, ModelArchitecture, Role
 from gpuplanner.catalog.families.fields import Fields
+from gpuplanner.catalog.families.sizes import Sizes
 
 Layer = tuple[Attention, Mlp, int]
 """Attention, feed-forward part and the parameters of the norms around them."""
@@ -164,5 +165,34 @@ def decoder(
         tower_parameters=tower,
         extra_parameters=extra,
         max_positions=max_positions,
+        notes=notes,
+    )
+
+
+def decoder_of(
+    fields: Fields,
+    sizes: Sizes,
+    groups: tuple[LayerGroup, ...],
+    *,
+    final_norm: int,
+    extra_embedding: int = 0,
+    head_bias: bool = False,
+    tower: int = 0,
+    extra: int = 0,
+    notes: tuple[str, ...] = (),
+) -> ModelArchitecture:
+    """A decoder of these sizes out of its layers."""
+    return decoder(
+        fields,
+        groups,
+        hidden=sizes.hidden,
+        vocabulary=sizes.vocabulary,
+        tied=sizes.tied,
+        final_norm=final_norm,
+        max_positions=sizes.max_positions,
+        extra_embedding=extra_embedding,
+        head_bias=head_bias,
+        tower=tower,
+        extra=extra,
         notes=notes,
     )

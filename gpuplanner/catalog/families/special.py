@@ -8,6 +8,7 @@ from gpuplanner.catalog.families.layers import (
     NO_MLP,
     Layer,
     decoder,
+    decoder_of,
     dense_mlp,
     grouped,
     grouped_attention,
@@ -67,14 +68,11 @@ def minimax_m3(fields: Fields) -> ModelArchitecture:
     if fields.has("vision_config"):
         projected = fields.whole_or(hidden, "projector_hidden_size", least=1)
         tower = minimax_vision(fields.inside("vision_config"), projected, hidden)
-    return decoder(
+    return decoder_of(
         text,
+        sizes,
         grouped(layers),
-        hidden=hidden,
-        vocabulary=sizes.vocabulary,
-        tied=sizes.tied,
         final_norm=hidden,
-        max_positions=sizes.max_positions,
         tower=tower,
     )
 
@@ -125,14 +123,11 @@ def step(fields: Fields) -> ModelArchitecture:
         (mixers[window], dense if i < first else sparse, 2 * hidden) for i, window in enumerate(windows)
     ]
     predicted = text.whole_or(0, "num_nextn_predict_layers", most=sizes.layers)
-    return decoder(
+    return decoder_of(
         text,
+        sizes,
         grouped(layers),
-        hidden=hidden,
-        vocabulary=sizes.vocabulary,
-        tied=sizes.tied,
         final_norm=hidden,
-        max_positions=sizes.max_positions,
         extra=prediction_layers((layers[-1][0], dense, 2 * hidden), sizes, predicted),
         notes=notes,
     )
