@@ -17,7 +17,7 @@ from gpuplanner.engine.estimate import Estimate, HostNeed, Memory, Part, Phase
 from gpuplanner.engine.host import checkpoint_remark, host_needs, shortfalls
 from gpuplanner.engine.limits import missing_fact, unmet_budgets
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.origins import WatchedEfficiencies, finder, with_origins
+from gpuplanner.engine.origins import Tracer, WatchedEfficiencies, finder
 from gpuplanner.engine.power import power_metrics
 from gpuplanner.engine.serving import estimate_serving
 from gpuplanner.engine.training import estimate_training
@@ -56,13 +56,11 @@ def explain(
     watched = WatchedEfficiencies(efficiencies)
     with recording() as kept:
         made = estimate(plan, model, machine, watched, rules)
-    find = finder(plan, model, machine, watched.used)
-    done: dict[int, Step] = {}
-    steps = _steps_by_value(kept)
+    tracer = Tracer(finder(plan, model, machine, made.way, watched.used), _steps_by_value(kept))
 
     def derived(figure: Figure) -> Figure:
-        step = figure.derivation or steps.get(id(figure.value))
-        return figure if step is None else replace(figure, derivation=with_origins(step, find, done))
+        step = tracer.completed(figure.derivation) if figure.derivation else tracer.step_of(figure.value)
+        return figure if step is None else replace(figure, derivation=step)
 
     return _with_figures(made, derived)
 

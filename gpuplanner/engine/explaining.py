@@ -5,8 +5,10 @@ Names are message ids: `formula.<id>` for a step, `term.<name>` for an input.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isinf
 from typing import Any
 
+from gpuplanner.engine.formulas.terms import TERM_UNITS
 from gpuplanner.figures import Certainty, Figure, Formula, Origin, Step
 from gpuplanner.messages import Translator, msg
 from gpuplanner.units import Display, Unit, digits, show
@@ -16,8 +18,9 @@ from gpuplanner.units import Display, Unit, digits, show
 class ExplanationRow:
     """One line of a derivation. `depth` 0 is the figure itself.
 
-    `term`: the name under which the row's number goes into the row above it, empty for the figure; `formula`: how it
-    was computed, None for an input; `origin`: where an input was read, None when nothing is known of it.
+    `term`: the name under which the row's number goes into the row above it, empty for the figure and for a step that
+    a formula made itself; `formula`: how it was computed, None for an input; `origin`: where an input was read, None
+    when nothing is known of it; `repeated`: its inputs stand further up, where the same number was first computed.
     """
 
     depth: int
@@ -26,11 +29,12 @@ class ExplanationRow:
     unit: Unit | None
     formula: Formula | None = None
     origin: Origin | None = None
+    repeated: bool = False
 
     @property
     def name_id(self) -> str:
         """The message id of what the row is called."""
-        return f"formula.{self.formula.id}" if self.formula else f"term.{self.term}"
+        return f"term.{self.term}" if self.term or not self.formula else f"formula.{self.formula.id}"
 
     @property
     def source(self) -> str:
@@ -51,20 +55,25 @@ class ExplanationRow:
 def explanation(figure: Figure) -> list[ExplanationRow]:
     """The rows of a figure's derivation, parents before their inputs; empty when none was recorded.
 
-    A step that a formula called itself stands below it beside its inputs. What is reached twice is shown twice.
+    A step that a formula made itself stands below it beside its inputs. What is used twice is opened once.
     """
-    return list(_rows(figure.derivation, 0, "")) if figure.derivation else []
+    return list(_rows(figure.derivation, 0, "", set())) if figure.derivation else []
 
 
-def _rows(step: Step, depth: int, term: str) -> Iterator[ExplanationRow]:
-    yield ExplanationRow(depth, term, step.value, step.formula.unit, step.formula)
+def _rows(step: Step, depth: int, term: str, opened: set[int]) -> Iterator[ExplanationRow]:
+    repeated = id(step) in opened
+    yield ExplanationRow(depth, term, step.value, step.formula.unit, step.formula, repeated=repeated)
+    if repeated:
+        return
+    opened.add(id(step))
     for argument in step.arguments:
         if argument.step is not None:
-            yield from _rows(argument.step, depth + 1, argument.name)
+            yield from _rows(argument.step, depth + 1, argument.name, opened)
         else:
-            yield ExplanationRow(depth + 1, argument.name, argument.value, None, None, argument.origin)
+            unit = TERM_UNITS.get(argument.name)
+            yield ExplanationRow(depth + 1, argument.name, argument.value, unit, None, argument.origin)
     for inner in step.inner:
-        yield from _rows(inner, depth + 1, "")
+        yield from _rows(inner, depth + 1, "", opened)
 
 
 def explanation_lines(figure: Figure, translator: Translator, display: Display) -> list[str]:
@@ -76,6 +85,8 @@ def row_text(row: ExplanationRow, translator: Translator, display: Display) -> s
     """One row as text: name, equation, value, and for an input its kind, source and date."""
     name = translator.text(row.name_id) if translator.has(row.name_id) else (row.term or row.name_id)
     text = f"{name} = {row_value(row, display)}"
+    if row.repeated:
+        return f"{text} ({translator.text('explain.above')})"
     if row.formula is not None:
         reference = f" [{row.formula.reference}]" if row.formula.reference else ""
         return f"{text} = {row.formula.equation}{reference}"
@@ -90,4 +101,6 @@ def row_value(row: ExplanationRow, display: Display) -> str:
     """The number of a row as a person reads it."""
     if not isinstance(row.value, int | float):
         return str(row.value)
+    if isinf(row.value):
+        return "∞"
     return digits(row.value, 4) if row.unit is None else str(show(row.value, row.unit, display, 4))

@@ -12,6 +12,7 @@ from typing import Any
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies, Efficiency
 from gpuplanner.catalog.entries import Gpu, GpuProperty, InstanceProperty
+from gpuplanner.engine.estimate import Way
 from gpuplanner.engine.machine import Machine
 from gpuplanner.facts import Fact
 from gpuplanner.figures import Argument, Certainty, Origin, Step
@@ -20,11 +21,17 @@ from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
 
 Find = Callable[[str, Any], Origin | None]
+Used = tuple[str, Efficiency]
+"""A table of efficiencies and the entry of it that was looked up."""
 
+DEFINITIONS = frozenset({"number_formats"})
+"""Tables that say what a published format is, and are not calibrated."""
 DISTINCTIVE = 1e6
 """A fact of the GPU this large is recognised by its value alone, under whatever name a formula takes it."""
 FIELD_OF_TERM = {"prompt_tokens": "input_tokens", "sequences": "concurrency", "layers_kept": "layers"}
 """Terms of formulas that a person's input has another name for."""
+GPU_TERMS = {"power_limit_w": GpuProperty.POWER_W}
+"""Terms of formulas that a fact of a GPU has another name for."""
 BILLING_MONTH = "hours_per_month"
 
 
@@ -33,23 +40,23 @@ class WatchedEfficiencies(Efficiencies):
 
     def __init__(self, watched: Efficiencies) -> None:
         self._watched = watched
-        self.used: list[Efficiency] = []
+        self.used: list[Used] = []
 
     def names(self) -> tuple[str, ...]:
         return self._watched.names()
 
     def find(self, table: str, gpu: Gpu, variant: str = "") -> Efficiency:
         found = self._watched.find(table, gpu, variant)
-        self.used.append(found)
+        self.used.append((table, found))
         return found
 
     def constants(self, table: str, variant: str = "") -> Efficiency:
         found = self._watched.constants(table, variant)
-        self.used.append(found)
+        self.used.append((table, found))
         return found
 
 
-def finder(plan: Plan, model: ModelArchitecture, machine: Machine, used: list[Efficiency]) -> Find:
+def finder(plan: Plan, model: ModelArchitecture, machine: Machine, way: Way, used: list[Used]) -> Find:
     """A function that gives the origin of an input by its name and value, or None when nothing stands behind it."""
     asked = plan.workload.model_dump()
 
@@ -61,41 +68,70 @@ def finder(plan: Plan, model: ModelArchitecture, machine: Machine, used: list[Ef
             or _from_machine(name, value, machine)
             or _from_gpu(name, value, machine.gpu)
             or _from_person(name, value, asked)
+            or _from_way(name, value, way)
             or _from_model(name, value, model)
         )
 
     return find
 
 
-def with_origins(step: Step, find: Find, done: dict[int, Step] | None = None) -> Step:
-    """The same derivation with an origin on each input that has one."""
-    done = {} if done is None else done
-    if id(step) in done:
-        return done[id(step)]
-    arguments = tuple(
-        replace(a, step=with_origins(a.step, find, done)) if a.step else _originated(a, find) for a in step.arguments
-    )
-    inner = tuple(with_origins(s, find, done) for s in step.inner)
-    done[id(step)] = replace(step, arguments=arguments, inner=inner)
-    return done[id(step)]
+class Tracer:
+    """Completes recorded derivations: each input gets the step that computed it, else the origin it was read from.
 
+    `by_value`: the recorded steps by the identity of their value. A step that gave its value to several others is kept
+    by the recording below the first of them only; here it is found again for all.
+    """
 
-def _originated(argument: Argument, find: Find) -> Argument:
-    return argument if argument.origin else replace(argument, origin=find(argument.name, argument.value))
+    def __init__(self, find: Find, by_value: Mapping[int, Step]) -> None:
+        self._find = find
+        self._by_value = by_value
+        self._done: dict[int, Step] = {}
+        self._open: set[int] = set()
+
+    def step_of(self, value: Any) -> Step | None:
+        """The completed step that gave exactly this value, or None."""
+        step = self._by_value.get(id(value))
+        return None if step is None or id(step) in self._open else self.completed(step)
+
+    def completed(self, step: Step) -> Step:
+        """The same step with the steps and origins of its inputs, all the way down."""
+        if id(step) not in self._done:
+            self._open.add(id(step))
+            arguments = tuple(self._argument(argument) for argument in step.arguments)
+            inner = tuple(self.completed(s) for s in step.inner)
+            self._open.discard(id(step))
+            self._done[id(step)] = replace(step, arguments=arguments, inner=inner)
+        return self._done[id(step)]
+
+    def _argument(self, argument: Argument) -> Argument:
+        below = self.completed(argument.step) if argument.step else self.step_of(argument.value)
+        if below is not None:
+            return replace(argument, step=below, origin=None)
+        return argument if argument.origin else replace(argument, origin=self._find(argument.name, argument.value))
 
 
 def _same(a: float, b: float) -> bool:
     return math.isclose(a, b, rel_tol=1e-12)
 
 
-def _from_calibration(name: str, value: float, used: list[Efficiency]) -> Origin | None:
-    by_name = [e for e in used if name in e.values and _same(e.values[name], value)]
-    by_value = [e for e in used if not float(value).is_integer() and any(_same(v, value) for v in e.values.values())]
-    for entry in (*by_name, *by_value):
-        certainty = Certainty.CALIBRATED if entry.points else Certainty.RULE
-        note = msg("explain.calibrated", points=entry.points) if entry.points else msg("explain.rule_of_thumb")
-        return Origin(certainty, Fact(value, Unit.RATIO, entry.source), note)
+def _from_calibration(name: str, value: float, used: list[Used]) -> Origin | None:
+    named = ((t, e) for t, e in used if name in e.values and _same(e.values[name], value))
+    alike = (
+        (t, e) for t, e in used if any(_same(v, value) and _may_be(name, key, v, t) for key, v in e.values.items())
+    )
+    for table, entry in (*named, *alike):
+        fact = Fact(value, Unit.RATIO, entry.source)
+        if table in DEFINITIONS:
+            return Origin(Certainty.EXACT, fact)
+        if entry.points:
+            return Origin(Certainty.CALIBRATED, fact, msg("explain.calibrated", points=entry.points))
+        return Origin(Certainty.RULE, fact, msg("explain.rule_of_thumb"))
     return None
+
+
+def _may_be(name: str, key: str, value: float, table: str) -> bool:
+    """Whether an entry under another name is the input: a fraction is told by itself, a whole number by its name."""
+    return not float(value).is_integer() or table in DEFINITIONS or bool(set(name.split("_")) & set(key.split("_")))
 
 
 def _from_machine(name: str, value: float, machine: Machine) -> Origin | None:
@@ -105,6 +141,8 @@ def _from_machine(name: str, value: float, machine: Machine) -> Origin | None:
         return Origin(certainty, Fact(value, Unit.MONEY_PER_HOUR, machine.price.source), note)
     if name == "currency_per_usd" and machine.rate is not None and _same(value, machine.rate.per_usd):
         return Origin(Certainty.EXACT, Fact(value, Unit.RATIO, machine.rate.source))
+    if name == "currency_per_usd" and machine.rate is None and value == 1:
+        return Origin(Certainty.EXACT, note=msg("explain.in_dollars"))
     if name == BILLING_MONTH:
         return Origin(Certainty.RULE, note=msg("explain.billing_month"))
     chosen = {"nodes": machine.nodes, "gpus": machine.gpus, "gpus_per_node": machine.gpus_per_node}
@@ -118,8 +156,7 @@ def _from_machine(name: str, value: float, machine: Machine) -> Origin | None:
 
 def _from_gpu(name: str, value: float, gpu: Gpu) -> Origin | None:
     named: Mapping[str, GpuProperty] = {p.value: p for p in GpuProperty}
-    aliases = {"power_limit_w": GpuProperty.POWER_W}
-    own = aliases.get(name) or named.get(name)
+    own = GPU_TERMS.get(name) or named.get(name)
     for known in filter(None, (gpu.known(own) if own else None,)):
         if _same(known.value, value):
             return Origin(Certainty.EXACT, known.fact)
@@ -134,6 +171,13 @@ def _from_person(name: str, value: float, asked: Mapping[str, Any]) -> Origin | 
     said = asked.get(FIELD_OF_TERM.get(name, name))
     if isinstance(said, int | float) and not isinstance(said, bool) and _same(said, value):
         return Origin(Certainty.USER, note=msg("explain.from_plan"))
+    return None
+
+
+def _from_way(name: str, value: float, way: Way) -> Origin | None:
+    known = getattr(way, name, None)
+    if isinstance(known, int) and known == value:
+        return Origin(Certainty.USER, note=msg("explain.chosen"))
     return None
 
 

@@ -62,15 +62,15 @@ def offloaded_bytes(
     return trained_parameters * offload_bytes_per_parameter * offload_copies / nodes
 
 
-@formula(Unit.BYTE_PER_S, "network_bytes_per_s · network_s / (hidden_share · other_s)")
+@formula(Unit.BYTE_PER_S, "node_network_bytes_per_s · network_s / (hidden_share · rest_of_step_s)")
 def network_rate_to_hide(
-    network_bytes_per_s: Number, network_s: Number, hidden_share: Number, other_s: Number
+    node_network_bytes_per_s: Number, network_s: Number, hidden_share: Number, rest_of_step_s: Number
 ) -> Number:
     """The rate at which the network takes `hidden_share` of the rest of a step.
 
-    `network_s` is what it takes at `network_bytes_per_s`.
+    `network_s` is what it takes at `node_network_bytes_per_s`.
     """
-    return network_bytes_per_s * network_s / (hidden_share * other_s)
+    return node_network_bytes_per_s * network_s / (hidden_share * rest_of_step_s)
 
 
 @formula(Unit.SECOND, "gpu_seconds_between_failures / gpus", FAULTS)

@@ -9,20 +9,20 @@ POLCA = "Patel et al., Characterizing power management opportunities for LLMs in
 
 @formula(
     Unit.RATIO,
-    "compute_share · compute_power_share + hbm_share · hbm_power_share"
-    " + (1 - compute_share - hbm_share) · waiting_power_share",
+    "compute_time_share · compute_power_share + hbm_time_share · hbm_power_share"
+    " + (1 - compute_time_share - hbm_time_share) · waiting_power_share",
     POLCA,
 )
 def drawn_power_share(
-    compute_share: Number,
-    hbm_share: Number,
+    compute_time_share: Number,
+    hbm_time_share: Number,
     compute_power_share: Number,
     hbm_power_share: Number,
     waiting_power_share: Number,
 ) -> Number:
     """Share of the power limit that a GPU draws on average, from the shares of time that each limit takes."""
-    waiting = 1.0 - compute_share - hbm_share
-    return compute_share * compute_power_share + hbm_share * hbm_power_share + waiting * waiting_power_share
+    waiting = 1.0 - compute_time_share - hbm_time_share
+    return compute_time_share * compute_power_share + hbm_time_share * hbm_power_share + waiting * waiting_power_share
 
 
 @formula(Unit.WATT, "gpus · power_limit_w · drawn_power_share")

@@ -5,16 +5,16 @@ from gpuplanner.figures import formula
 from gpuplanner.units import Unit
 
 
-@formula(Unit.BYTE, "system_bytes + weight_file_bytes + checkpoints_kept · checkpoint_bytes + data_bytes")
+@formula(Unit.BYTE, "system_disk_bytes + weight_file_bytes + checkpoints_kept · checkpoint_bytes + data_bytes")
 def storage_bytes(
-    system_bytes: Number,
+    system_disk_bytes: Number,
     weight_file_bytes: Number,
     checkpoints_kept: Number,
     checkpoint_bytes: Number,
     data_bytes: Number,
 ) -> Number:
     """Room for the system with its container, the weights as files, the checkpoints that are kept, and the data."""
-    return system_bytes + weight_file_bytes + checkpoints_kept * checkpoint_bytes + data_bytes
+    return system_disk_bytes + weight_file_bytes + checkpoints_kept * checkpoint_bytes + data_bytes
 
 
 @formula(Unit.BYTE, "trained_parameters · checkpoint_bytes_per_parameter")
@@ -23,16 +23,10 @@ def checkpoint_bytes(trained_parameters: Number, checkpoint_bytes_per_parameter:
     return trained_parameters * checkpoint_bytes_per_parameter
 
 
-@formula(Unit.BYTE, "tokens · bytes_per_token")
-def token_file_bytes(tokens: Number, bytes_per_token: Number) -> Number:
+@formula(Unit.BYTE, "tokens · bytes_per_stored_token")
+def token_file_bytes(tokens: Number, bytes_per_stored_token: Number) -> Number:
     """Tokenised data on disk."""
-    return tokens * bytes_per_token
-
-
-@formula(Unit.SECOND, "weight_file_bytes / storage_bytes_per_s")
-def load_seconds(weight_file_bytes: Number, storage_bytes_per_s: Number) -> Number:
-    """Time to read the weights once, when the reading is what takes longest."""
-    return weight_file_bytes / storage_bytes_per_s
+    return tokens * bytes_per_stored_token
 
 
 @formula(Unit.BYTE_PER_S, "weight_file_bytes / load_goal_s")
@@ -41,9 +35,9 @@ def load_rate(weight_file_bytes: Number, load_goal_s: Number) -> Number:
     return weight_file_bytes / load_goal_s
 
 
-@formula(Unit.BYTE_PER_S, "max(checkpoint_bytes / stall_goal_s, tokens_per_s · bytes_per_token)")
+@formula(Unit.BYTE_PER_S, "max(checkpoint_bytes / stall_goal_s, tokens_per_s · bytes_per_stored_token)")
 def training_storage_rate(
-    checkpoint_bytes: Number, stall_goal_s: Number, tokens_per_s: Number, bytes_per_token: Number
+    checkpoint_bytes: Number, stall_goal_s: Number, tokens_per_s: Number, bytes_per_stored_token: Number
 ) -> Number:
     """The storage rate that writes a checkpoint within the goal and feeds the data, whichever asks for more."""
-    return maximum(checkpoint_bytes / stall_goal_s, tokens_per_s * bytes_per_token)
+    return maximum(checkpoint_bytes / stall_goal_s, tokens_per_s * bytes_per_stored_token)

@@ -16,7 +16,6 @@ from gpuplanner.engine.formulas.power import drawn_power_share, gpu_power_watts,
 from gpuplanner.engine.formulas.storage import (
     checkpoint_bytes,
     load_rate,
-    load_seconds,
     storage_bytes,
     token_file_bytes,
     training_storage_rate,
@@ -63,7 +62,6 @@ def test_storage():
     assert checkpoint_bytes(70e9, 14) == 980e9
     assert token_file_bytes(1e12, 4) == 4e12
     assert storage_bytes(80e9, 140e9, 3, 980e9, 4e12) == pytest.approx(7.16e12)
-    assert load_seconds(140e9, 2e9) == 70.0
     assert load_rate(140e9, 70.0) == 2e9
 
 
