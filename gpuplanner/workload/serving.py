@@ -43,7 +43,7 @@ class Serving(BaseModel):
     shared_prefix_tokens: int = Field(0, ge=0, json_schema_extra=ask("use", Unit.TOKEN, advanced=True))
 
     ttft_goal_s: float | None = Field(None, gt=0, json_schema_extra=ask("goals", Unit.SECOND))
-    tpot_goal_s: float | None = Field(None, gt=0, json_schema_extra=ask("goals", Unit.SECOND))
+    tpot_goal_s: float | None = Field(None, gt=0, json_schema_extra=ask("goals", Unit.SECOND, control="ms"))
 
     server: Server = Field(Server.VLLM, json_schema_extra=ask("way"))
     tensor_parallel: int | None = Field(None, ge=1, le=1024, json_schema_extra=ask("way", Unit.COUNT))

@@ -129,6 +129,7 @@ class NumberRow(Row):
         if layout is not None:
             layout.addWidget(self._fix)
         self._suggested = ""
+        self._advice: Message | None = None
         self._number.changed.connect(self.edited)
         self._number.box.edit.textChanged.connect(self._offer_fix)
 
@@ -139,7 +140,17 @@ class NumberRow(Row):
         self._number.set_empty(says)
 
     def narrow(self) -> bool:
-        return True
+        return not self._advice
+
+    def advise(self, says: Message | None) -> None:
+        """Say below the field what others advise."""
+        self._advice = says
+        self.frame.set_hint(says)
+
+    def toggle_help(self) -> None:
+        super().toggle_help()
+        if not self._helping:
+            self.frame.set_hint(self._advice)
 
     def _offer_fix(self) -> None:
         problem = self.frame.problem

@@ -12,7 +12,7 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.plan_place.captions import price_note
 from gpuplanner.ui.plan_place.figure_flow import FigureFlow, Named
-from gpuplanner.ui.plan_place.figure_ids import name_of
+from gpuplanner.ui.plan_place.figure_ids import short_name_of
 from gpuplanner.ui.plan_place.headlines import Headline, costs, others, power
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.figure_label import FigureLabel
@@ -73,9 +73,9 @@ class CostCard(Card):
         while len(self._labels) < len(self._shown):
             self._add_label(len(self._labels))
         for label, headline in zip(self._labels, self._shown, strict=True):
-            label.set_label(name_of(headline.id, appearance))
+            label.set_label(short_name_of(headline.id, appearance))
             label.set_figure(headline.figure, self._lacking(headline))
-        rest = [Named(h.id, name_of(h.id, appearance), h.figure) for h in others(estimate)]
+        rest = [Named(h.id, short_name_of(h.id, appearance), h.figure) for h in others(estimate)]
         self._others.set_figures(rest)
         self._others_title.setVisible(bool(rest))
         self._columns = 0

@@ -18,7 +18,10 @@ class FieldGrid(QWidget):
     def __init__(self, rows: Sequence[Row]) -> None:
         super().__init__()
         self._rows = tuple(rows)
-        self._applying = {row.field.name for row in rows}
+        for row in rows:
+            # Without a parent a row that is shown would be a window for a moment.
+            row.setParent(self)
+            row.hide()
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)

@@ -31,6 +31,15 @@ def figure_of(estimate: Estimate, figure_id: str) -> Figure | None:
             return next((n.need for n in estimate.host if n.id == rest), None)
 
 
+def short_name_of(figure_id: str, appearance: Appearance) -> str:
+    """What a figure is called where there is little room: in front, in columns."""
+    kind, _, rest = figure_id.partition(".")
+    short = f"planui.short.{rest}"
+    if kind == "metric" and appearance.translator.has(short):
+        return appearance.text(short)
+    return name_of(figure_id, appearance)
+
+
 def name_of(figure_id: str, appearance: Appearance) -> str:
     """What a figure is called."""
     kind, _, rest = figure_id.partition(".")

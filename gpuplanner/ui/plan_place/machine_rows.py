@@ -50,10 +50,11 @@ def machine_columns(kind: str) -> list[Column]:
     first = Column(MACHINE, msg("planui.column.machine"), _machine_look, plain=_machine_plain, width=150)
     per_month = _money_column("usd_per_month", msg("planui.column.month"))
     per_hour = _money_column("usd_per_hour", msg("planui.column.hour"), shown=False)
-    per_mtoken = _money_column("usd_per_mtoken", msg("planui.column.mtokens"))
+    serving = kind == "serving"
+    per_mtoken = _money_column("usd_per_mtoken", msg("planui.column.mtokens"), shown=serving)
     gpus = number_column("gpus", msg("planui.column.gpus"), width=48, shown=False)
     free = number_column("free_bytes", msg("planui.column.free"), _memory_unit, _memory_factor, width=60, shown=False)
-    if kind == "serving":
+    if serving:
         speed = [
             number_column("tpot_s", msg("planui.column.tpot"), lambda _d: "ms", lambda _d: 1e-3, width=54),
             number_column("ttft_s", msg("planui.column.ttft"), lambda _d: "s", width=54, shown=False),
@@ -204,7 +205,7 @@ def _why_plain(value: Any, _display: Display) -> str:
 
 
 def _money_column(column_id: str, title: Message, *, shown: bool = True) -> Column:
-    return number_column(column_id, title, _currency, _per_usd, width=58, shown=shown)
+    return number_column(column_id, title, _currency, _per_usd, width=74, shown=shown)
 
 
 def _currency(display: Display) -> str:

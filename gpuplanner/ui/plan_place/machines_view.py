@@ -67,6 +67,8 @@ class MachinesView(Card):
         self.search.searched.connect(self._fill_rejections)
         self.filter = ChoiceBox(appearance)
         self.filter.chosen.connect(self._fill_rejections)
+        appearance.languageChanged.connect(self._name_filter)
+        self._name_filter()
         self.others = DataTable(
             appearance, settings, "plan.why_not", rejection_columns(), msg("planui.why_not"), row_height=_TWO_LINES
         )
@@ -163,6 +165,9 @@ class MachinesView(Card):
         options = [everything, *(Option(broken, broken_name(broken), str(count)) for broken, count in counts)]
         current = self.filter.current()
         self.filter.set_options(options, current if current in {o.id for o in options} else _ALL)
+
+    def _name_filter(self) -> None:
+        self.filter.setAccessibleName(self._appearance.text("planui.why_not"))
 
     def _fill_rejections(self) -> None:
         broken = self.filter.current()

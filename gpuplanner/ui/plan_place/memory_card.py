@@ -1,6 +1,7 @@
 """Memory of the fullest GPU as a stacked bar, a phase at a time; what is needed, reserved and usable below it."""
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
 
 from gpuplanner.engine.estimate import Estimate, Phase
 from gpuplanner.messages import msg
@@ -8,6 +9,7 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.plan_place.captions import figure_tip, named
 from gpuplanner.ui.plan_place.figure_flow import FigureFlow, Named
 from gpuplanner.ui.plan_place.figure_ids import TOTALS
+from gpuplanner.ui.tokens import PADDING
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.segmented import Option, Segmented
 from gpuplanner.ui.widgets.stacked_bar import BarPart, StackedBar
@@ -32,6 +34,7 @@ class MemoryCard(Card):
         self.bar.opened.connect(self._open)
         self._totals = FigureFlow(appearance)
         self._totals.asked.connect(self.asked)
+        self._beside = False
         self.body.addWidget(self.phases)
         self.body.addWidget(self.bar)
         self.body.addWidget(self._totals)
@@ -44,6 +47,21 @@ class MemoryCard(Card):
             self._phase = ""
         self._estimate = estimate
         self._render()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place_phases()
+
+    def _place_phases(self) -> None:
+        """The phases stand beside the title where there is room for both, else below it."""
+        title = self.title.sizeHint().width() + self.note.sizeHint().width() + 16
+        beside = self.phases.sizeHint().width() + title + 2 * PADDING <= self.width()
+        if beside != self._beside:
+            self._beside = beside
+            if beside:
+                self.title_row.addWidget(self.phases)
+            else:
+                self.body.insertWidget(0, self.phases)
 
     def _shown_phase(self) -> Phase | None:
         if self._estimate is None:
@@ -63,11 +81,11 @@ class MemoryCard(Card):
             return
         memory = estimate.memory
         at_peak = phase.id == memory.peak_phase
-        name = named("phase", phase.id, appearance)
-        self.note.say(msg("planui.memory.at_peak" if at_peak else "planui.memory.in_phase", phase=name))
+        self.note.say(msg("planui.memory.at_peak") if at_peak else "")
         self.phases.setVisible(len(memory.phases) > 1)
         self.phases.set_options([Option(p.id, named("phase", p.id, appearance)) for p in memory.phases], phase.id)
         self.phases.choose(phase.id)
+        self._place_phases()
         usable = memory.usable.value
         whole = max(usable, phase.total.value)
         parts = [

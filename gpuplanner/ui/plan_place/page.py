@@ -4,9 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFileDialog, QMenu, QScrollArea, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.entries import Rule
@@ -14,14 +17,14 @@ from gpuplanner.engine.estimate import Change
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import choice_of
 from gpuplanner.messages import InputError, MessageValue, msg
-from gpuplanner.ui.background import Coalescer
-from gpuplanner.ui.places import Context, Heading, Location, Page, PageAction, Place
+from gpuplanner.ui.places import Context, Heading, Page, Place
+from gpuplanner.ui.plan_place.actions import PlanActions
 from gpuplanner.ui.plan_place.captions import machine_offer, machine_title
+from gpuplanner.ui.plan_place.columns import PlanColumns, padded
 from gpuplanner.ui.plan_place.defaults import automatic_values
 from gpuplanner.ui.plan_place.difference_view import DifferenceView
 from gpuplanner.ui.plan_place.fields import Field
-from gpuplanner.ui.plan_place.intake import ELSEWHERE, PLAN_SUFFIX, takes
-from gpuplanner.ui.plan_place.machine_rows import row_id
+from gpuplanner.ui.plan_place.intake import ELSEWHERE, takes
 from gpuplanner.ui.plan_place.machines_view import MachinesView
 from gpuplanner.ui.plan_place.picker import PickAction, Picker, PickItem
 from gpuplanner.ui.plan_place.pickers import choice_of_row, limit_items, machine_items, model_items, model_size
@@ -29,24 +32,13 @@ from gpuplanner.ui.plan_place.presenter import PlanPresenter
 from gpuplanner.ui.plan_place.results_view import ResultsView
 from gpuplanner.ui.plan_place.start_view import StartView
 from gpuplanner.ui.plan_place.wizard_view import NameField, WizardView
-from gpuplanner.ui.settings import WINDOW
-from gpuplanner.ui.tokens import GAP, Verdict
-from gpuplanner.ui.widgets.button import ButtonKind
-from gpuplanner.ui.widgets.menus import pop_up
-from gpuplanner.ui.widgets.notice_box import NoticeBox
+from gpuplanner.ui.tokens import Verdict
 from gpuplanner.ui.widgets.scrolling import scrolling
-from gpuplanner.ui.widgets.segmented import Option, Segmented
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice
 
 PLAN_PLACE = "plan"
-WIZARD_WIDTH, RESULTS_WIDTH, MACHINES_WIDTH = 278, 530, 396
-_LEAST_WIDTHS = (250, 420, 320)
-THREE_COLUMNS = sum(_LEAST_WIDTHS) + 2 * GAP
-_SPLIT = WINDOW + "plan.split"
-_RESULTS, _MACHINES = "results", "machines"
 _PLAN, _START, _DIFFERENCE = range(3)
-_MARGIN = GAP + 2
 
 
 def plan_place() -> Place:
@@ -64,34 +56,22 @@ class PlanPage(Page):
         self.presenter = PlanPresenter(
             context.workspace, context.jobs, context.settings, context.notices, appearance, self
         )
-        self._side = _RESULTS
         self._name = NameField(appearance)
         self.wizard = WizardView(appearance, self._offered)
         self.results = ResultsView(appearance, self._rules, self._copied)
         self.machines = MachinesView(appearance, context.settings)
         self.start_view = StartView(appearance, self.presenter.presets)
         self.difference = DifferenceView(appearance, self.presenter.model_name, self._machine_name)
-        self._banners = QVBoxLayout()
-        self._banners.setContentsMargins(_MARGIN, 0, _MARGIN, 0)
-        self._banners.setSpacing(8)
-        self._sides = Segmented(
-            appearance,
-            [Option(_RESULTS, msg("planui.side.results")), Option(_MACHINES, msg("planui.side.machines"))],
-            _RESULTS,
-            msg("planui.side"),
-        )
-        self._sides.chosen.connect(self._choose_side)
-        self._splitter = self._lay_out_columns()
+        self.columns = PlanColumns(appearance, context.settings, self.wizard, self.results, self.machines)
         self._stack = QStackedWidget()
-        self._plan_area = self._plan_widget()
-        self._stack.addWidget(self._plan_area)
+        self._stack.addWidget(self.columns)
         self._stack.addWidget(scrolling(self.start_view))
-        self._stack.addWidget(self._padded(self.difference))
+        self._stack.addWidget(scrolling(padded(self.difference)))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self._stack)
-        self._keep_split = Coalescer(self._save_split, self, 400)
+        self.plan_actions = PlanActions(context, self.presenter, self, self._pick_machine, self.show_difference)
         self._wire()
         self.presenter.start()
 
@@ -100,8 +80,10 @@ class PlanPage(Page):
     def heading(self) -> Heading:
         presenter = self.presenter
         if not presenter.is_open:
-            return Heading(msg("planui.title"), actions=(self._open_action(), self._new_action()))
-        return Heading(presenter.plan.name or msg("planui.unnamed"), self._saved_note(), actions=self._actions())
+            return Heading(msg("planui.title"), actions=self.plan_actions.start())
+        return Heading(
+            presenter.plan.name or msg("planui.unnamed"), self._saved_note(), actions=self.plan_actions.all()
+        )
 
     def path(self) -> str:
         return self.presenter.path
@@ -137,113 +119,12 @@ class PlanPage(Page):
     def close_page(self) -> None:
         self.presenter.close()
 
-    # --- Actions ------------------------------------------------------------------------------------------------------
-
-    def _actions(self) -> tuple[PageAction, ...]:
-        document = self.presenter.document
-        undo, redo = document.undo_name, document.redo_name
-        pins = len(self.presenter.pins)
-        return (
-            PageAction(
-                "undo",
-                msg("planui.undo"),
-                document.undo,
-                icon="undo-2",
-                shortcut="Ctrl+Z",
-                enabled=undo is not None,
-            ),
-            PageAction(
-                "redo",
-                msg("planui.redo.named", what=redo) if redo else msg("planui.redo"),
-                document.redo,
-                icon="redo-2",
-                shortcut="Ctrl+Shift+Z",
-                enabled=redo is not None,
-                in_bar=False,
-            ),
-            PageAction("more", msg("planui.plan_menu"), self._open_menu, icon="ellipsis"),
-            PageAction("plans", msg("planui.plans"), self._show_plans, icon="file-text", in_bar=False),
-            PageAction("duplicate", msg("planui.duplicate"), self._duplicate, icon="copy", in_bar=False),
-            PageAction(
-                "save_as", msg("planui.save_as"), self._save_as, icon="download", shortcut="Ctrl+Shift+S", in_bar=False
-            ),
-            PageAction("machine", msg("planui.machine.choose"), self._pick_machine, icon="gpu", in_bar=False),
-            PageAction(
-                "difference", msg("planui.difference.with"), self._open_differences, icon="git-compare", in_bar=False
-            ),
-            PageAction(
-                "compare",
-                msg("planui.compare", count=pins) if pins else msg("planui.compare.none"),
-                self._compare,
-                ButtonKind.PRIMARY if pins > 1 else ButtonKind.PLAIN,
-                enabled=pins > 1,
-            ),
-            self._open_action(in_bar=False),
-            self._new_action(in_bar=False),
-        )
-
-    def _open_action(self, *, in_bar: bool = True) -> PageAction:
-        return PageAction("open", msg("planui.start.open"), self._choose_file, icon="folder-open", in_bar=in_bar)
-
-    def _new_action(self, *, in_bar: bool = True) -> PageAction:
-        return PageAction("new", msg("planui.start.new"), self._new, icon="plus", shortcut="Ctrl+N", in_bar=in_bar)
-
-    def _open_menu(self) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for action in self._actions():
-            if action.id in {"redo", "duplicate", "save_as", "plans", "new", "open"}:
-                entry = menu.addAction(self._appearance.text(action.label), action.run)
-                entry.setEnabled(action.enabled)
-        others = [plan for plan in self.presenter.shelved() if plan.id != self.presenter.autosave.plan_id]
-        inner = menu.addMenu(self._appearance.text("planui.difference.with"))
-        inner.setEnabled(bool(others))
-        self._fill_differences(inner)
-        menu.popup(self.mapToGlobal(self.rect().topRight()) - QPoint(menu.sizeHint().width() + _MARGIN, 4))
-
-    def _open_differences(self) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._fill_differences(menu)
-        pop_up(menu, self._name)
-
-    def _fill_differences(self, menu: QMenu) -> None:
-        for plan in self.presenter.shelved():
-            if plan.id != self.presenter.autosave.plan_id:
-                name = plan.name or self._appearance.text("planui.unnamed")
-                menu.addAction(name.replace("&", "&&"), lambda wanted=plan.id: self.show_difference(wanted))
-
     def show_difference(self, plan_id: str) -> None:
         """Show how the open plan differs from another one of the shelf."""
         other = self.presenter.shelved_plan(plan_id)
         if other is not None:
             self.difference.show_plans(self.presenter.plan, other)
             self._stack.setCurrentIndex(_DIFFERENCE)
-
-    def _show_plans(self) -> None:
-        self.presenter.show_start()
-
-    def _new(self) -> None:
-        self.presenter.new_plan(self._appearance.text("planui.new_name"), "serving")
-
-    def _duplicate(self) -> None:
-        name = self.presenter.plan.name or self._appearance.text("planui.unnamed")
-        self.presenter.duplicate(self._appearance.text("planui.copy_of", name=name))
-
-    def _save_as(self) -> None:
-        usual = (self.presenter.plan.name or "plan").replace("/", "-").replace("\\", "-")[:80]
-        title = self._appearance.text("planui.save_as")
-        path, _ = QFileDialog.getSaveFileName(self, title, f"{usual}{PLAN_SUFFIX}", f"gpuplanner (*{PLAN_SUFFIX})")
-        if path:
-            self.presenter.save_as(Path(path))
-
-    def _choose_file(self) -> None:
-        paths, _ = QFileDialog.getOpenFileNames(self, self._appearance.text("planui.start.open"))
-        if paths:
-            self.presenter.take_files(paths)
-
-    def _compare(self) -> None:
-        self._context.go(Location("compare", ",".join(row_id(choice) for choice in self.presenter.pins)))
 
     # --- Pickers ------------------------------------------------------------------------------------------------------
 
@@ -256,7 +137,7 @@ class PlanPage(Page):
             lambda query: model_items(self.presenter.models(), query, self._appearance),
             msg("planui.model.search"),
             msg("planui.model.nothing"),
-            (PickAction(msg("planui.model.open"), "folder-open", self._choose_file),),
+            (PickAction(msg("planui.model.open"), "folder-open", self.plan_actions.choose_file),),
             parent=row.button,
         )
         picker.picked.connect(lambda model_id: self.presenter.set_model(ModelChoice(catalog_id=model_id)))
@@ -341,28 +222,16 @@ class PlanPage(Page):
         self.headingChanged.emit()
 
     def _show_banners(self) -> None:
-        while (item := self._banners.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
-        for banner in self.presenter.banners:
-            box = NoticeBox(
-                self._appearance,
-                banner.message,
-                banner.verdict,
-                banner.actions[0] if banner.actions else None,
-                closable=banner.closable,
-            )
-            if banner.closable:
-                box.closed.connect(lambda wanted=banner.id: self.presenter.close_banner(wanted))
-            self._banners.addWidget(box)
-        self._banners.setContentsMargins(_MARGIN, _MARGIN if self.presenter.banners else 0, _MARGIN, 0)
+        self.columns.show_banners(self.presenter.banners, self.presenter.close_banner)
 
     def _show_why(self) -> None:
-        self._results_area.ensureWidgetVisible(self.results.why, 0, 20)
+        self.columns.bring_into_sight(self.results.why)
 
     def _catalog_read(self) -> None:
+        headroom = next((r for r in self._rules().values() if "memory_headroom" in r.bears_on and r.factor), None)
+        if headroom is not None and headroom.factor is not None:
+            says = msg("planui.headroom.rule", percent=f"{headroom.factor * 100:g}")
+            self.wizard.advise("limits.memory_free_share", says)
         self._show_model()
         self.wizard.refresh()
         if self.presenter.is_open:
@@ -417,68 +286,6 @@ class PlanPage(Page):
 
     # --- Laying out ---------------------------------------------------------------------------------------------------
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._choose_columns()
-
-    def _lay_out_columns(self) -> QSplitter:
-        left = QWidget()
-        column = QVBoxLayout(left)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.wizard)
-        column.addStretch(1)
-        self._wizard_area = scrolling(left)
-        self._results_area: QScrollArea = scrolling(self.results)
-        splitter = QSplitter(Qt.Orientation.Horizontal)
-        splitter.setHandleWidth(GAP)
-        splitter.setChildrenCollapsible(False)
-        for widget, least in zip((self._wizard_area, self._results_area, self.machines), _LEAST_WIDTHS, strict=True):
-            widget.setMinimumWidth(least)
-            splitter.addWidget(widget)
-        splitter.setStretchFactor(0, 0)
-        splitter.setStretchFactor(1, 1)
-        splitter.setStretchFactor(2, 0)
-        kept = self._context.settings.kept(_SPLIT)
-        known = isinstance(kept, list) and len(kept) == 3 and all(isinstance(n, int) and n > 0 for n in kept)
-        splitter.setSizes(kept if known else [WIZARD_WIDTH, RESULTS_WIDTH, MACHINES_WIDTH])
-        return splitter
-
-    def _plan_widget(self) -> QWidget:
-        holder = QWidget()
-        inner = QVBoxLayout()
-        inner.setContentsMargins(_MARGIN, _MARGIN, _MARGIN, _MARGIN)
-        inner.setSpacing(10)
-        inner.addWidget(self._sides, 0, Qt.AlignmentFlag.AlignRight)
-        inner.addWidget(self._splitter, 1)
-        layout = QVBoxLayout(holder)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(self._banners)
-        layout.addLayout(inner, 1)
-        return holder
-
-    def _padded(self, card: QWidget) -> QWidget:
-        holder = QWidget()
-        layout = QVBoxLayout(holder)
-        layout.setContentsMargins(_MARGIN, _MARGIN, _MARGIN, _MARGIN)
-        layout.addWidget(card)
-        layout.addStretch(1)
-        return scrolling(holder)
-
-    def _choose_side(self, side: str) -> None:
-        self._side = side
-        self._choose_columns()
-
-    def _choose_columns(self) -> None:
-        wide = self.width() - 2 * _MARGIN >= THREE_COLUMNS
-        self._sides.setVisible(not wide)
-        self._results_area.setVisible(wide or self._side == _RESULTS)
-        self.machines.setVisible(wide or self._side == _MACHINES)
-
-    def _save_split(self) -> None:
-        if self._results_area.isVisible() and self.machines.isVisible():
-            self._context.settings.keep(_SPLIT, self._splitter.sizes())
-
     def _wire(self) -> None:
         presenter, appearance = self.presenter, self._appearance
         self.wizard.edited.connect(self._edited)
@@ -507,13 +314,12 @@ class PlanPage(Page):
         self.machines.pinned.connect(presenter.toggle_pin)
         self.machines.copied.connect(lambda _count: self._copied())
         self.difference.closed.connect(self._show_stack)
-        self.start_view.newWanted.connect(self._new)
-        self.start_view.fileWanted.connect(self._choose_file)
+        self.start_view.newWanted.connect(self.plan_actions.new)
+        self.start_view.fileWanted.connect(self.plan_actions.choose_file)
         self.start_view.presetWanted.connect(presenter.open_preset)
         self.start_view.planWanted.connect(presenter.open_shelved)
         self.start_view.pinToggled.connect(presenter.pin)
         self.start_view.removeWanted.connect(presenter.remove)
-        self._splitter.splitterMoved.connect(self._keep_split.call)
         for signal in (appearance.languageChanged, appearance.displayChanged):
             signal.connect(self._show_plan_again)
 

@@ -11,9 +11,12 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.plan_place.host_card import rule_texts, rule_tip
 from gpuplanner.ui.tokens import Verdict
+from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.notice_box import NoticeBox
+
+_RULES_IN_SIGHT = 3
 
 
 class RemarksCard(Card):
@@ -46,6 +49,10 @@ class RulesCard(Card):
         super().__init__(appearance, msg("planui.rules"), msg("planui.rules.note"))
         self._appearance = appearance
         self._rules: tuple[Rule, ...] = ()
+        self._all = False
+        self._more = Button(appearance, "", ButtonKind.QUIET, small=True)
+        self._more.clicked.connect(self._toggle)
+        self.title_row.addWidget(self._more)
         appearance.languageChanged.connect(self._render)
 
     def show_rules(self, rules: Sequence[Rule]) -> None:
@@ -55,9 +62,16 @@ class RulesCard(Card):
             self._rules = tuple(rules)
             self._render()
 
+    def _toggle(self) -> None:
+        self._all = not self._all
+        self._render()
+
     def _render(self) -> None:
         _empty(self.body)
-        for rule in self._rules:
+        hidden = len(self._rules) - _RULES_IN_SIGHT
+        self._more.setVisible(hidden > 0)
+        self._more.say(msg("planui.rules.fewer") if self._all else msg("planui.rules.more", count=hidden))
+        for rule in self._rules if self._all else self._rules[:_RULES_IN_SIGHT]:
             claim, reason = rule_texts(rule, self._appearance)
             self.body.addWidget(self._rule(claim, reason, rule_tip(rule, self._appearance)))
 

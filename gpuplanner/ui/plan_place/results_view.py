@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from gpuplanner.catalog.entries import Rule
+from gpuplanner.catalog.entries import Gpu, Rule
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
@@ -23,6 +23,12 @@ from gpuplanner.ui.plan_place.why_card import WhyCard
 from gpuplanner.ui.tokens import GAP, Verdict
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.notice_box import NoticeBox
+
+_ADVICE = frozenset({"rule", "answer", "principle"})
+"""The kinds of rules that advise on a plan; the others are about single GPUs and about errors in catalogs."""
+
+
+_GPU_IDS = ("nvidia-", "amd-", "intel-")
 
 
 class ResultsView(QWidget):
@@ -131,5 +137,22 @@ class ResultsView(QWidget):
     def _bearing(self, estimate: Estimate) -> Sequence[Rule]:
         """The rules of thumb about what this estimate is about, but for those that stand with the host's needs."""
         beside = {rule_id for need in estimate.host for rule_id, _ in need.rules}
-        topics = {"memory_headroom", "memory", "link", estimate.plan.workload.kind}
-        return [r for r in self._rules().values() if topics.intersection(r.bears_on) and r.id not in beside]
+        topics = {"memory_headroom", "weight_bytes", estimate.plan.workload.kind}
+        if estimate.machine.gpus_per_node > 1:
+            topics.add("link")
+        if estimate.machine.nodes > 1:
+            topics.add("network")
+        return [
+            rule
+            for rule in self._rules().values()
+            if topics.intersection(rule.bears_on)
+            and rule.kind in _ADVICE
+            and rule.id not in beside
+            and _is_about(rule, estimate.machine.gpu)
+        ]
+
+
+def _is_about(rule: Rule, gpu: Gpu) -> bool:
+    """Whether a rule is about this GPU or about none in particular."""
+    named = {applies for applies in rule.applies_to if applies.startswith(_GPU_IDS)}
+    return not named or gpu.id in named

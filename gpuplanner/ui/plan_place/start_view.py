@@ -20,7 +20,7 @@ from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.workload.plan import Plan
 
 _WIDTH = 860
-_TILE_WIDTH = 250
+_TILE_WIDTH = 330
 _TILE_HEIGHT = 62
 _ROW_HEIGHT = 44
 _ICONS = {"serving": "server", "training": "sliders-horizontal"}
@@ -118,13 +118,13 @@ class StartView(QWidget):
         return card
 
     def _place(self) -> None:
-        columns = max(1, min(3, (min(self.width(), _WIDTH) - 60) // _TILE_WIDTH))
+        columns = max(1, min(2, (min(self.width(), _WIDTH) - 60) // _TILE_WIDTH))
         if columns == self._columns:
             return
         self._columns = columns
         for position, tile in enumerate(self.tiles):
             self._tile_grid.addWidget(tile, position // columns, position % columns)
-        for column in range(3):
+        for column in range(2):
             self._tile_grid.setColumnStretch(column, int(column < columns))
 
 

@@ -10,7 +10,7 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.plan_place.captions import limiting, machine_offer, machine_title, named, way_text
 from gpuplanner.ui.plan_place.figure_flow import FigureFlow, Named
-from gpuplanner.ui.plan_place.figure_ids import NEEDED, name_of
+from gpuplanner.ui.plan_place.figure_ids import NEEDED, short_name_of
 from gpuplanner.ui.plan_place.headlines import Headline, capacity, headlines
 from gpuplanner.ui.plan_place.spread_row import SpreadRow
 from gpuplanner.ui.tokens import Verdict
@@ -89,6 +89,8 @@ class VerdictCard(Card):
         if columns == self._columns:
             return
         self._columns = columns
+        for column in range(4):
+            self._grid.setColumnStretch(column, int(column < columns))
         for position, label in enumerate(self._figures):
             self._grid.addWidget(label, position // columns, position % columns)
 
@@ -132,7 +134,7 @@ class VerdictCard(Card):
     def _show_headlines(self, estimate: Estimate) -> None:
         self._shown = list(headlines(estimate))
         for label, headline in zip(self._figures, self._shown, strict=True):
-            label.set_label(name_of(headline.id, self._appearance))
+            label.set_label(short_name_of(headline.id, self._appearance))
             label.set_figure(headline.figure, self._note(headline, estimate))
 
     def _note(self, headline: Headline, estimate: Estimate) -> MessageValue:
@@ -151,7 +153,7 @@ class VerdictCard(Card):
     def _show_capacity(self, estimate: Estimate) -> None:
         in_front = {headline.id for headline in self._shown}
         rest = [h for h in capacity(estimate) if h.id not in in_front]
-        self._capacity.set_figures([Named(h.id, name_of(h.id, self._appearance), h.figure) for h in rest])
+        self._capacity.set_figures([Named(h.id, short_name_of(h.id, self._appearance), h.figure) for h in rest])
 
     def _ask(self, at: int) -> None:
         self.asked.emit(self._shown[at].id)

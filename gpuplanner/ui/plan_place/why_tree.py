@@ -24,6 +24,7 @@ from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
 from gpuplanner.ui.painting import draw_text, rounded_box
 from gpuplanner.ui.plan_place.captions import named
+from gpuplanner.ui.plan_place.see_through import see_through
 from gpuplanner.ui.tokens import RADIUS_TAG
 
 _ROW = 26
@@ -77,6 +78,7 @@ class WhyTree(QTreeView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setExpandsOnDoubleClick(False)
+        self.setPalette(see_through())
         self.viewport().setAutoFillBackground(False)
         self.clicked.connect(self._toggle)
         self.expanded.connect(self._fit)
@@ -90,6 +92,8 @@ class WhyTree(QTreeView):
         self._fill()
 
     def drawBranches(self, painter: QPainter, rect: QRect, index: QModelIndex | QPersistentModelIndex) -> None:
+        # Some styles paint a background of their own behind every row.
+        painter.fillRect(rect, self._appearance.tokens.card)
         if not self._model.hasChildren(index):
             return
         name = "chevron-down" if self.isExpanded(index) else "chevron-right"
@@ -156,6 +160,7 @@ class _WhyDelegate(QStyledItemDelegate):
         area = QRectF(option.rect)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.fillRect(area, tokens.card)
         if option.state & QStyle.StateFlag.State_HasFocus:
             rounded_box(painter, area.adjusted(0, 1, 0, -1), RADIUS_TAG, tokens.primary_wash)
         elif option.state & QStyle.StateFlag.State_MouseOver:

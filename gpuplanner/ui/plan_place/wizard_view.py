@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QPaintEvent, QResizeEvent
+from PySide6.QtGui import QFocusEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
-from gpuplanner.ui.plan_place.controls import ModelRow, Row, make_row
+from gpuplanner.ui.plan_place.controls import ModelRow, NumberRow, Row, make_row
 from gpuplanner.ui.plan_place.edits import applies, value_of
 from gpuplanner.ui.plan_place.field_grid import FieldGrid
 from gpuplanner.ui.plan_place.fields import LIMITS, Field, all_fields
@@ -41,7 +41,7 @@ class WizardView(Card):
         self._find = find
         self._plan: Plan | None = None
         self._sections: dict[str, list[Section]] = {}
-        self._limits: list[Section] = []
+        self._advice: dict[str, Message | None] = {}
         self._kind = Segmented(
             appearance,
             [Option(kind, msg(f"planui.kind.{kind}")) for kind in _kinds()],
@@ -100,6 +100,15 @@ class WizardView(Card):
         """Put something above the first step: the name of the plan."""
         self.body.insertWidget(0, widget)
 
+    def advise(self, key: str, says: Message | None) -> None:
+        """Say below a number field what others advise."""
+        self._advice[key] = says
+        for sections in self._sections.values():
+            for row in (row for section in sections for row in section.rows()):
+                if isinstance(row, NumberRow) and row.field.key == key:
+                    row.advise(says)
+        self._lay_out()
+
     def refresh(self) -> None:
         """What fields of several offer is known now: show their names."""
         if self._plan is not None:
@@ -131,6 +140,8 @@ class WizardView(Card):
         row.left.connect(self.left)
         if isinstance(row, ModelRow):
             row.wanted.connect(self.modelWanted)
+        if isinstance(row, NumberRow):
+            row.advise(self._advice.get(field.key))
         return row
 
     def _edited(self, field: Field, value: Any) -> None:
@@ -168,13 +179,13 @@ class Section(QWidget):
         head.setSpacing(10)
         head.addWidget(_Badge(appearance, number))
         head.addWidget(Label(appearance, title, TextRole.STRONG), 1)
+        head.addWidget(self.more)
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(12)
         self._layout.addLayout(head)
         self._layout.addWidget(self._plain)
         self._layout.addWidget(self._advanced)
-        self._layout.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
 
     def rows(self) -> Sequence[Row]:
         """All rows."""
@@ -239,6 +250,7 @@ class NameField(QLineEdit):
         super().__init__()
         self._appearance = appearance
         self.setFrame(False)
+        self.setStyleSheet("background: transparent; border: none; padding: 0;")
         self.setFont(font(TextRole.TITLE))
         self.setMaxLength(200)
         self.textEdited.connect(self.renamed)
@@ -249,6 +261,12 @@ class NameField(QLineEdit):
         """Show a name; one that is being typed stays."""
         if name != self.text():
             self.setText(name)
+        if not self.hasFocus():
+            self.setCursorPosition(0)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.setCursorPosition(0)
 
     def _render(self) -> None:
         says = self._appearance.text("planui.name")
