@@ -4,7 +4,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from math import inf
 
-from gpuplanner.catalog.architecture import Attention, AttentionKind, LayerGroup, ModelArchitecture, Part, Role
+from gpuplanner.catalog.architecture import (
+    Attention,
+    AttentionKind,
+    LayerGroup,
+    ModelArchitecture,
+    Part,
+    Role,
+    StoredPart,
+)
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.parameters import parameters_by_part
 from gpuplanner.engine.formulas.weights import stored_bytes
@@ -38,11 +46,16 @@ def bits_by_part(
     precision = precision_of(architecture, weight_precision)
     bits = _format(efficiencies, precision, architecture.is_moe)
     if precision == architecture.weight_quantisation and architecture.stored_parts:
-        stored = {
-            s.part.value: _format(efficiencies, s.precision, False)[s.part.value] for s in architecture.stored_parts
-        }
-        bits = {**bits, **stored}
+        bits = {**bits, **{s.part.value: _stored_bits(s, efficiencies) for s in architecture.stored_parts}}
     return bits
+
+
+def _stored_bits(stored: StoredPart, efficiencies: Efficiencies) -> float:
+    """Bits per weight of a part: those of its files where they were read, else those of its format's matrices.
+
+    A part that is said to be in a format is so even where the format by itself would leave it wide (an output head).
+    """
+    return stored.bits_per_weight or _format(efficiencies, stored.precision, False)[Part.MLP.value]
 
 
 def _format(efficiencies: Efficiencies, precision: str, is_moe: bool) -> Mapping[str, float]:
