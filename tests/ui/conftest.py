@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gpuplanner.messages import Language
@@ -17,14 +19,33 @@ from tests.ui.gallery import gallery_places, small_workspace
 
 
 @pytest.fixture(scope="session")
-def _fonts(qapp) -> None:
+def _style(qapp: QApplication) -> dict[str, Dresser]:
+    """One style for all tests: a style cannot be changed while a widget of an earlier test is still going away."""
     load_fonts()
+    return {"now": Dresser(qapp)}
 
 
 @pytest.fixture
-def dressed(qapp, _fonts) -> Dresser:
+def dressed(_style: dict[str, Dresser]) -> Dresser:
     """The application with our fonts and style."""
-    return Dresser(qapp)
+    return _style["now"]
+
+
+@pytest.fixture
+def fusion(qapp, _style) -> Iterator[Dresser]:
+    """The application as it is where Qlementine cannot be loaded. Ask for it before anything that makes widgets."""
+    gone(qapp)
+    _style["now"] = Dresser(qapp, native=True)
+    yield _style["now"]
+    gone(qapp)
+    _style["now"] = Dresser(qapp)
+
+
+def gone(application: QApplication) -> None:
+    """Delete what is to be deleted, so that no widget outlives its style."""
+    for _ in range(3):
+        application.processEvents()
+        application.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
 @pytest.fixture
@@ -56,12 +77,14 @@ def jobs(qapp) -> Iterator[Jobs]:
 
 
 @pytest.fixture
-def open_session(qtbot: QtBot, dressed, settings) -> Iterator[Callable[..., Session]]:
+def open_session(
+    qtbot: QtBot, qapp: QApplication, dressed: Dresser, settings: MemorySettings
+) -> Iterator[Callable[..., Session]]:
     """Makes a whole window, with the gallery in it unless other places are given."""
     made: list[Session] = []
 
     def make(places: Any = None, workspace: Any = None, size: tuple[int, int] = (1440, 900)) -> Session:
-        session = Session(dressed, workspace or small_workspace(), settings, places or gallery_places())
+        session = Session(dressed, workspace or small_workspace(settings), settings, places or gallery_places())
         made.append(session)
         window = session.window
         window.resize(*size)
@@ -75,3 +98,4 @@ def open_session(qtbot: QtBot, dressed, settings) -> Iterator[Callable[..., Sess
         session.window.close()
         session.close()
         session.window.deleteLater()
+    gone(qapp)

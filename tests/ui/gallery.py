@@ -6,11 +6,13 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuplanner.figures import Certainty, Figure, exact
 from gpuplanner.messages import Language, msg
+from gpuplanner.store.settings import RATES
 from gpuplanner.ui.fields import quantities
 from gpuplanner.ui.fields.choice_field import ChoiceField
 from gpuplanner.ui.fields.number_field import NumberField
 from gpuplanner.ui.fields.text_field import CheckField, TextField
 from gpuplanner.ui.places import Context, Heading, Page, PageAction, Place
+from gpuplanner.ui.settings import Settings
 from gpuplanner.ui.table.columns import Column, Look, number_column, text_column
 from gpuplanner.ui.table.source import ListSource, PlainRow
 from gpuplanner.ui.table.view import DataTable
@@ -255,13 +257,17 @@ def gallery_places() -> tuple[Place, ...]:
     )
 
 
-def small_workspace() -> SimpleNamespace:
-    """What the shell asks of a workspace: a catalog to count, and rates."""
+def small_workspace(settings: Settings) -> SimpleNamespace:
+    """What the shell asks of a workspace: a catalog to count, and rates, a person's own before them."""
     catalog = SimpleNamespace(
         date="2026-11-30", gpus=range(139), instances=range(546), models=range(155), problems=(), hash="0"
     )
 
-    def rate(per_usd):
-        return SimpleNamespace(per_usd=per_usd, date="2026-11-20")
+    def rate(per_usd: float, date: str = "2026-11-20") -> SimpleNamespace:
+        return SimpleNamespace(per_usd=per_usd, date=date)
 
-    return SimpleNamespace(catalog=catalog, rates=lambda: {"CNY": rate(7.12), "EUR": rate(0.86)})
+    def rates() -> dict[str, SimpleNamespace]:
+        own = {code: rate(r["per_usd"], r["date"]) for code, r in settings.get(RATES).items()}
+        return {"CNY": rate(7.12), "EUR": rate(0.86), **own}
+
+    return SimpleNamespace(catalog=catalog, rates=rates)

@@ -19,9 +19,15 @@ LANGUAGES = ("en", "zh_CN")
 SCALES = (1, 2)
 
 
+def settle() -> None:
+    """Let layouts inside of layouts come to rest."""
+    for _ in range(4):
+        QApplication.processEvents()
+
+
 def picture(widget: QWidget, scale: float = 1.0) -> QImage:
     """A widget as it looks on a screen of that density."""
-    QApplication.processEvents()
+    settle()
     image = QImage(widget.size() * scale, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(scale)
     painter = QPainter(image)
@@ -35,7 +41,7 @@ def each_look(appearance: Appearance) -> Iterator[tuple[str, str]]:
     for theme, language in product(THEMES, LANGUAGES):
         appearance.choose(THEME, theme)
         appearance.choose(LANGUAGE, language)
-        QApplication.processEvents()
+        settle()
         yield theme, language
 
 

@@ -1,3 +1,4 @@
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -8,7 +9,7 @@ from gpuplanner.messages import Language, msg
 from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, RATES, THEME
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.settings import MemorySettings
-from gpuplanner.ui.theme import Dresser, palette
+from gpuplanner.ui.theme import _qlementine_style, palette
 from gpuplanner.ui.tokens import DARK, LIGHT
 from gpuplanner.ui.widgets.label import Label
 from gpuplanner.units import GIB, MemoryConvention, Unit
@@ -105,17 +106,27 @@ def test_texts_come_in_every_language_for_searching(appearance):
     assert appearance.texts(msg("settings.theme.dark")) == ("深色", "Dark")
 
 
-def test_both_styles_can_be_dressed(qapp, appearance, dressed):
+def test_qlementine_is_dressed(qapp, dressed):
     assert not dressed.fallback
-    fusion = Dresser(qapp, native=True)
+    dressed.dress(DARK)
+    assert qapp.palette().color(QPalette.ColorRole.Base).name() == DARK.field
+    assert qapp.styleSheet() == ""
+
+
+def test_fusion_stands_in_for_it(qapp, fusion):
     assert fusion.fallback
     fusion.dress(DARK)
     assert qapp.palette().color(QPalette.ColorRole.Base).name() == DARK.field
     assert "QScrollBar" in qapp.styleSheet()
-    again = Dresser(qapp)
-    again.dress(DARK)
-    assert qapp.palette().color(QPalette.ColorRole.Base).name() == DARK.field
-    assert qapp.styleSheet() == ""
+
+
+def test_fusion_is_used_where_qlementine_has_no_wheel(monkeypatch):
+    monkeypatch.setattr("gpuplanner.ui.theme.find_spec", lambda _name: None)
+    assert _qlementine_style() is None
+    monkeypatch.setattr("gpuplanner.ui.theme.find_spec", lambda _name: True)
+    # None in sys.modules makes an import fail, as a wheel that was built against another Qt does.
+    monkeypatch.setitem(sys.modules, "PySide6Qlementine", None)
+    assert _qlementine_style() is None
 
 
 def test_disabled_text_is_still_read(qapp):

@@ -10,7 +10,7 @@ from gpuplanner.ui.background import Jobs, Latest
 from gpuplanner.ui.palette.items import PaletteItem, PaletteProvider
 
 PER_GROUP = 6
-PER_GROUP_EMPTY = 4
+PER_GROUP_EMPTY = 8
 
 
 @dataclass(frozen=True, slots=True)

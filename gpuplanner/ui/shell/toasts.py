@@ -1,6 +1,7 @@
 """Notices as they come, over the lower right corner of the window. They go by themselves and take no focus."""
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
+from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gpuplanner.ui.appearance import Appearance
@@ -41,7 +42,7 @@ class Toasts(QWidget):
         if not notice.sticky and notice.verdict is not Verdict.FAIL:
             timer = QTimer(box)
             timer.setInterval(SHOWN_MS)
-            timer.timeout.connect(lambda: None if box.underMouse() else self._remove(box))
+            timer.timeout.connect(lambda: self._time_is_up(box))
             timer.start()
         while len(self._boxes) > AT_MOST:
             self._remove(self._boxes[0])
@@ -62,6 +63,11 @@ class Toasts(QWidget):
         if watched is self._over and event.type() == QEvent.Type.Resize and self._boxes:
             self._place()
         return super().eventFilter(watched, event)
+
+    def _time_is_up(self, box: NoticeBox) -> None:
+        pointed_at = box.rect().contains(box.mapFromGlobal(QCursor.pos()))
+        if not pointed_at:
+            self._remove(box)
 
     def _remove(self, box: NoticeBox) -> None:
         if box in self._boxes:

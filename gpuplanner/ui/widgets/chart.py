@@ -109,6 +109,8 @@ class Chart(QWidget):
             axisItems={"bottom": _tick_axis(pyqtgraph, "bottom", x_axis), "left": _tick_axis(pyqtgraph, "left", y_axis)}
         )
         self._plot.setLogMode(x=x_axis.log, y=y_axis.log)
+        for part in (self._plot, self._plot.viewport()):
+            part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._plot.setMenuEnabled(False)
         self._plot.hideButtons()
         self._plot.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from gpuplanner.messages import MessageValue
 from gpuplanner.ui.appearance import Appearance
@@ -15,7 +15,7 @@ from gpuplanner.ui.widgets.label import Ink, Label
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A name, its value, a muted word after the value, and what is said when it is pointed at (its source)."""
+    """A name, its value, a muted word below the value, and what is said when it is pointed at (its source)."""
 
     name: MessageValue
     value: MessageValue
@@ -59,7 +59,7 @@ class KeyValueList(QWidget):
 
     def _add(self, at: int, row: Row) -> None:
         name = Label(self._appearance, row.name, TextRole.LABEL, Ink.MUTED, wrap=True)
-        value = Label(self._appearance, row.value, TextRole.NUMBER, wrap=not row.note, selectable=True)
+        value = Label(self._appearance, row.value, TextRole.NUMBER, wrap=True, selectable=True)
         value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         value.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         value.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -72,11 +72,11 @@ class KeyValueList(QWidget):
             self._grid.addWidget(value, at, 1)
             return
         both = QWidget()
-        inner = QGridLayout(both)
+        inner = QVBoxLayout(both)
         inner.setContentsMargins(0, 0, 0, 0)
-        inner.setSpacing(6)
-        inner.setColumnStretch(0, 1)
-        note = Label(self._appearance, row.note, TextRole.LABEL, Ink.MUTED)
-        inner.addWidget(value, 0, 0)
-        inner.addWidget(note, 0, 1)
+        inner.setSpacing(1)
+        note = Label(self._appearance, row.note, TextRole.LABEL, Ink.MUTED, wrap=True)
+        note.setAlignment(Qt.AlignmentFlag.AlignRight)
+        inner.addWidget(value)
+        inner.addWidget(note)
         self._grid.addWidget(both, at, 1)

@@ -1,0 +1,117 @@
+from datetime import date
+
+import pytest
+from PySide6.QtTest import QTest
+
+from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, RATES, THEME
+from gpuplanner.ui.help_page.glossary import GLOSSARY
+from gpuplanner.ui.places import Location
+from gpuplanner.ui.settings_page.presenter import SettingsPresenter
+from tests.ui.gallery import small_workspace
+
+TODAY = date(2026, 11, 30)
+
+
+@pytest.fixture
+def session(open_session, qtbot):
+    session = open_session()
+    session.open_catalog()
+    qtbot.waitUntil(lambda: bool(session.appearance.rates()))
+    session.window.go(Location("settings"))
+    return session
+
+
+@pytest.fixture
+def page(session):
+    return session.window.current_page()
+
+
+def row(page, setting):
+    return next(r for r in page._rows if r.setting is setting)
+
+
+def test_every_setting_is_there_with_its_value(page):
+    assert {r.setting for r in page._rows} == {LANGUAGE, THEME, MEMORY, CURRENCY}
+    assert row(page, THEME).control.current() == "light"
+    assert row(page, MEMORY).control.current() == "GiB"
+
+
+def test_choosing_changes_it_at_once_and_offers_the_way_back(page, session):
+    assert row(page, MEMORY)._reset.isHidden()
+    row(page, MEMORY).control.chosen.emit("GB")
+    assert session.appearance.display.memory == "GB"
+    assert not row(page, MEMORY)._reset.isHidden()
+    assert row(page, MEMORY)._reset.toolTip() == "Back to the default, GiB"
+    row(page, MEMORY)._reset.click()
+    assert session.appearance.display.memory == "GiB"
+    assert row(page, MEMORY).control.current() == "GiB"
+
+
+def test_it_is_searched_in_both_languages(page):
+    page._search.set_text("nvidia-smi")
+    assert [r.setting for r in page._rows if not r.isHidden()] == [MEMORY]
+    page._search.set_text("深色")
+    assert [r.setting for r in page._rows if not r.isHidden()] == [THEME]
+    page._search.set_text("zzz")
+    assert page._nothing.isVisible()
+    assert page.leave()
+    assert not page.leave()
+    assert all(not r.isHidden() for r in page._rows)
+
+
+def test_only_currencies_with_a_rate_can_be_chosen(page):
+    assert list(row(page, CURRENCY).control._buttons) == ["USD", "CNY", "EUR"]
+
+
+def test_a_rate_of_ones_own_is_dated_today(appearance, settings):
+    appearance.learn_rates(small_workspace(settings).rates)
+    presenter = SettingsPresenter(appearance, settings, lambda: TODAY)
+    presenter.set_rate("CNY", 7.3)
+    assert settings.get(RATES) == {"CNY": {"per_usd": 7.3, "date": "2026-11-30"}}
+    assert [r.own for r in presenter.rates()] == [True, False]
+    presenter.reset_rate("CNY")
+    assert settings.get(RATES) == {}
+
+
+def test_a_rate_is_typed_on_the_page(page, session, settings):
+    field = page._rates._fields["CNY"]
+    field.box.edit.setFocus()
+    field.box.edit.selectAll()
+    QTest.keyClicks(field.box.edit, "7.5")
+    assert settings.get(RATES)["CNY"]["per_usd"] == 7.5
+    assert field.box.edit.accessibleName() == "CNY for one US dollar"
+    QTest.keyClicks(field.box.edit, "x")
+    assert field.problem is not None
+    assert settings.get(RATES)["CNY"]["per_usd"] == 7.5
+
+
+def test_all_can_be_reset(page, session, settings):
+    session.appearance.choose(MEMORY, "GB")
+    session.appearance.choose(RATES, {"CNY": {"per_usd": 1.0, "date": "2026-01-01"}})
+    settings.keep("window.table.x", {"order": []})
+    next(a for a in page.heading().actions if a.id == "reset_all").run()
+    assert session.appearance.display.memory == "GiB"
+    assert settings.get(RATES) == {}
+    assert "window.table.x" in settings.values
+    next(a for a in page.heading().actions if a.id == "reset_layout").run()
+    assert "window.table.x" not in settings.values
+    assert len(session.notices.kept) == 2
+
+
+def test_a_path_leads_to_one_setting(page, session):
+    page._search.set_text("zzz")
+    session.window.go(Location("settings", "currency"))
+    assert page._search.text() == ""
+    assert row(page, CURRENCY).control.isAncestorOf(session.window.focusWidget())
+
+
+def test_the_glossary_explains_every_word_and_is_searched(session):
+    session.window.go(Location("help"))
+    guide = session.window.current_page()._guide
+    assert len(guide._terms) == len(GLOSSARY) > 20
+    guide.search.set_text("键和值")
+    assert [term.id for term, shown in guide._terms if not shown.isHidden()] == ["kv_cache"]
+    session.window.go(Location("help", "term/mfu"))
+    assert "mfu" in [term.id for term, shown in guide._terms if not shown.isHidden()]
+    assert session.window.current_page().leave()
+    assert all(not card.isHidden() for card in guide._cards)
