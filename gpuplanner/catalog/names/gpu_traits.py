@@ -10,8 +10,8 @@ from gpuplanner.units import GB, GIB
 
 # Drivers keep back a part of the memory, and ECC up to 1/16: 22,731 MiB are reported of 24 GB.
 MEASURED_TOLERANCE = 0.07
-# A size as printed on the box: 141 is not 144, and 94 is not 96.
-SOLD_TOLERANCE = 0.02
+# A size as printed on the box is whole: 141 is not 140, and 94 is not 96.
+SOLD_WITHIN_GB = 0.5
 
 # Sources disagree by this much about one product: 180 or 192 GB.
 DISPUTED_WITHIN = 0.1
@@ -55,7 +55,7 @@ class Traits:
         return next((part for part, wrong in checks if wrong), None)
 
     def _sold(self, size_gb: float) -> bool:
-        return not self.sold_gb or _near(size_gb, self.sold_gb, SOLD_TOLERANCE)
+        return not self.sold_gb or any(abs(size_gb - sold) <= SOLD_WITHIN_GB for sold in self.sold_gb)
 
     def _has_type(self, types: frozenset[str]) -> bool:
         return not types.isdisjoint(split(self.gpu.memory_type.casefold()))

@@ -91,10 +91,13 @@ def spell_gpu(text: str, words: Words) -> GpuSpelling:
     sold: list[float] = []
     measured: list[float] = []
     for number, unit, short in _MEMORY.findall(text):
-        if unit in {"gib", "mib", "mb"}:
-            measured.append(float(number) * (GIB if unit == "gib" else MIB))
+        size = float(number or short)
+        if unit in {"mib", "mb"}:
+            measured.append(size * MIB)
+        elif unit == "gib" or not size.is_integer():
+            measured.append(size * GIB)
         else:
-            sold.append(float(number or short))
+            sold.append(size)
     truncated = text.endswith(("...", "…"))
     every = split(_MEMORY.sub(" ", text))
     if truncated and every and words.starts_soft_word(every[-1]):
