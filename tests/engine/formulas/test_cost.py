@@ -25,4 +25,4 @@ def test_a_million_tokens():
 
 def test_arrays_give_what_floats_give():
     rates = np.array([10.0, 100.0, 1000.0])
-    assert list(usd_per_mtoken(4.0, rates)) == [usd_per_mtoken(4.0, float(r)) for r in rates]
+    assert list(np.asarray(usd_per_mtoken(4.0, rates))) == [usd_per_mtoken(4.0, float(r)) for r in rates]

@@ -81,4 +81,4 @@ def test_power_is_a_mean_over_what_limits():
 def test_arrays_give_what_floats_give():
     tokens = np.array([0.0, 1e5, 3.3e6])
     expected = [serving_vcpus(2, 2, 8, float(t), 4e5) for t in tokens]
-    assert list(serving_vcpus(2, 2, 8, tokens, 4e5)) == expected
+    assert list(np.asarray(serving_vcpus(2, 2, 8, tokens, 4e5))) == expected
