@@ -14,9 +14,9 @@ from gpuplanner.units import GIB, TERA
 CHEAPER_PER_GPU = 0.6
 """Below this share of the cheapest smaller offer's price per GPU, a price does not scale with the number of GPUs.
 
-The lowest in the shipped price lists is 0.79; a price for one GPU beside two is 0.5."""
+In the shipped lists one offer is below (0.56, doubtful), the next has 0.73; the price of one GPU for two is 0.5."""
 DEARER_PER_GPU = 3.0
-"""Above this multiple of the dearest smaller offer's price per GPU it does not scale either; 1.9 occurs."""
+"""Above this multiple of the dearest smaller offer's price per GPU it does not scale either; 1.4 occurs."""
 SEVERAL_GPUS = 4
 """Below this a price near that of one GPU can be a discount."""
 MEMORY_TOLERANCE = 0.15

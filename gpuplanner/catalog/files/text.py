@@ -1,7 +1,6 @@
 """The text of a file that a person wrote, whatever its encoding. Refuses what is not text, or far too large."""
 
 import codecs
-import re
 from pathlib import Path
 
 from gpuplanner.catalog.problems import Problem, Refused
@@ -17,7 +16,9 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_CHINESE = re.compile("[\u4e00-\u9fff]")
+_COMMON_CHARACTERS = range(0xB0, 0xD8)
+_COMMON_SHARE = 0.6
+"""Of Chinese text so many characters are of the common half of GB 2312; accented Latin letters in pairs are not."""
 
 
 def read_bytes(path: Path) -> bytes:
@@ -55,7 +56,9 @@ def _chinese(content: bytes, path: Path) -> str:
         text = content.decode("gb18030")
     except UnicodeDecodeError:
         raise _refused(path, "overlay.file.encoding") from None
-    return text if _CHINESE.search(text) else ""
+    pairs = [char.encode("gb18030") for char in text if not char.isascii()]
+    common = sum(1 for pair in pairs if len(pair) == 2 and pair[0] in _COMMON_CHARACTERS and pair[1] >= 0xA1)
+    return text if common >= _COMMON_SHARE * len(pairs) else ""
 
 
 def _refused(path: Path, message_id: str, **values: str | float) -> Refused:
