@@ -27,7 +27,7 @@ def shape_of(model: ModelArchitecture) -> Shape:
 
 def ways_on(machine: Machine, model: ModelArchitecture, workload: Training) -> list[TrainingWay]:
     """The ways of running on this machine. Raises InputError when the plan cannot be laid out on its GPUs at all."""
-    ways = list(layouts_on(machine.gpus_per_node, machine.nodes, shape_of(model), workload))
+    ways = list(layouts_on(machine.gpus_per_node, machine.nodes, shape_of(model), workload, in_part=True))
     if not ways:
         raise InputError(
             msg(

@@ -79,7 +79,7 @@ def _numbers(
         shard_in_node=column([s.in_node for s in switches]),
         shard_base=column([float(splits_base(workload, w.sharding)) for w in ways]),
         sequence_parallel=float(workload.sequence_parallel),
-        full_recomputation=column([float(w.recomputation is Recomputation.FULL) for w in ways]),
+        full_recomputation=column([w.recomputed_share * (w.recomputation is Recomputation.FULL) for w in ways]),
         selective_recomputation=column([float(w.recomputation is Recomputation.SELECTIVE) for w in ways]),
         math_attention=float(workload.attention is AttentionKernel.MATH),
         offload_optimizer=float(workload.offload is not Offload.NONE),

@@ -251,7 +251,13 @@ def _activations(
         dequantised_bytes(model.largest_matrix / tp, software.frozen_weight_bytes) if model.frozen else NOTHING
     )
     workspace = workspace_bytes(
-        layer, maximum(full, dropped), part.tokens, software.workspace_copies, model.inner_width, tp, dequantised
+        layer,
+        maximum((full > 0) * 1.0, dropped),
+        part.tokens,
+        software.workspace_copies,
+        model.inner_width,
+        tp,
+        dequantised,
     )
     ends_fullest = last + loss >= first
     loss = where(ends_fullest, loss, NOTHING)

@@ -10,7 +10,7 @@ from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Message, msg
 from gpuplanner.units import show_duration
-from gpuplanner.workload.training import Method, Optimizer, Sharding, Training
+from gpuplanner.workload.training import Method, Optimizer, Recomputation, Sharding, Training
 
 FROZEN = {Method.LORA, Method.QLORA}
 LAUNCH_SHARE = 0.2
@@ -34,6 +34,8 @@ def remarks(
     done = int(numbers.split.micro_batches * way.micro_batch * data_parallel)
     if done != workload.global_batch:
         found.append(msg("training.batch_rounded", batch=workload.global_batch, done=done))
+    if way.recomputation is Recomputation.FULL and way.recomputed_share < 1:
+        found.append(msg("training.recomputed_in_part", percent=round(100 * way.recomputed_share)))
     if workload.optimizer is Optimizer.PAGED_ADAMW_8BIT and workload.method not in FROZEN:
         found.append(msg("training.paged_states"))
     if not workload.fused_loss and numbers.memory.kept.loss > LOSS_SHARE * numbers.memory.needed:

@@ -59,6 +59,7 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
     pure = optimizer["pure"] > 0
     weight_bytes = 4.0 if full_width else 2.0 if pure else states["weight_bytes"]
     plain = full_width or pure
+    gradient_bytes = states["eight_bit_gradient_bytes" if workload.precision in WIDE else "gradient_bytes"]
     on_gpu = 1.0 - optimizer["paged"]
     packed = workload.packed
     compiled = workload.compiled
@@ -75,7 +76,7 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
     return SoftwareNumbers(
         weight_bytes=weight_bytes,
         cast_bytes=0.0 if plain else states["cast_bytes"],
-        gradient_bytes=weight_bytes if plain else states["gradient_bytes"],
+        gradient_bytes=weight_bytes if plain else gradient_bytes,
         state_bytes=optimizer["state_bytes"] * on_gpu + (0.0 if plain else states["master_bytes"]),
         step_copy_bytes=states["step_copy_bytes"] * optimizer["copy_share"],
         frozen_weight_bytes=frozen_bytes,
@@ -94,7 +95,7 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
         gathered_parameters=habits["gathered_parameters"],
         bucket_bytes=states["bucket_bytes"],
         bucket_parameters=states["bucket_parameters"],
-        reduced_bytes=weight_bytes if plain else states["reduced_bytes"],
+        reduced_bytes=weight_bytes if plain else min(states["reduced_bytes"], gradient_bytes),
         lost_share=habits["lost_share"] if packed else common["ragged_lost_share"],
         cached_share=habits["cached_share"] if packed else common["ragged_cached_share"],
         context_bytes=common["context_bytes"],
@@ -104,9 +105,7 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
         wide_flop_per_s=_rate(gpu, wide_precision) * fraction,
         wide_utilisation=wide["matrix_utilisation"],
         padding_tokens=common["padding_tokens"],
-        attention_utilisation=wide["flash_utilisation"] * habits["attention_share"]
-        if flash
-        else wide["math_utilisation"],
+        attention_utilisation=attention,
         expert_utilisation=rates["matrix_utilisation"] * rates["expert_share"],
         hbm_efficiency=common["hbm_efficiency"],
         passes=habits["passes"] * (habits["compiled_passes"] if compiled else 1.0),

@@ -5,7 +5,7 @@ made.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from gpuplanner.workload.training import Framework, Method, Recomputation, Sharding, Training
@@ -15,6 +15,8 @@ NODES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 MICRO_BATCHES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 STAGES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 CONTEXT_RANKS = (1, 2, 4, 8)
+PARTS_RECOMPUTED = (0.25, 0.5)
+"""Shares of the layers that Megatron is told to recompute where not all of them have to be."""
 CONTEXT_FROM_TOKENS = 16_384
 """Sequences shorter than this are not split over GPUs: nothing is gained."""
 DEFAULT_MAX_GPUS = 1024
@@ -34,7 +36,10 @@ CONTEXT_PARALLEL = frozenset({Framework.MEGATRON, Framework.FSDP})
 
 @dataclass(frozen=True, slots=True)
 class TrainingWay:
-    """One layout of a training run on a given number of GPUs."""
+    """One layout of a training run on a given number of GPUs.
+
+    `recomputed_share`: of the layers those that full recomputation computes again, the others keep everything.
+    """
 
     tensor_parallel: int
     pipeline_parallel: int
@@ -44,6 +49,7 @@ class TrainingWay:
     sharding: Sharding
     recomputation: Recomputation
     nodes: int
+    recomputed_share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +71,14 @@ def training_ways(gpus_per_node: int, shape: Shape, workload: Training, max_gpus
     )
 
 
-def layouts_on(gpus_per_node: int, nodes: int, shape: Shape, workload: Training) -> Iterator[TrainingWay]:
-    """The layouts of a training run on exactly so many nodes."""
+def layouts_on(
+    gpus_per_node: int, nodes: int, shape: Shape, workload: Training, *, in_part: bool = False
+) -> Iterator[TrainingWay]:
+    """The layouts of a training run on exactly so many nodes.
+
+    `in_part`: where recomputation is left open, also that of a quarter and of half of the layers, where the framework
+    can do that.
+    """
     gpus = gpus_per_node * nodes
     degrees = product(
         _tensor_degrees(gpus_per_node, shape, workload),
@@ -84,7 +96,10 @@ def layouts_on(gpus_per_node: int, nodes: int, shape: Shape, workload: Training)
             _recomputations(workload),
         )
         for ep, micro, sharding, recomputation in rest:
-            yield TrainingWay(tp, pp, cp, ep, micro, sharding, recomputation, nodes)
+            way = TrainingWay(tp, pp, cp, ep, micro, sharding, recomputation, nodes)
+            yield way
+            if in_part and workload.recomputation is None and recomputation is Recomputation.FULL:
+                yield from (replace(way, recomputed_share=share) for share in _shares(workload))
 
 
 def _tensor_degrees(gpus_per_node: int, shape: Shape, workload: Training) -> list[int]:
@@ -135,6 +150,10 @@ def _shardings(workload: Training, ranks: int, nodes: int) -> list[Sharding]:
     if ranks == 1:
         return [SHARDINGS[workload.framework][0]]
     return [s for s in SHARDINGS[workload.framework] if s is not Sharding.HSDP or nodes > 1]
+
+
+def _shares(workload: Training) -> tuple[float, ...]:
+    return PARTS_RECOMPUTED if workload.framework in PIPELINE_PARALLEL else ()
 
 
 def _recomputations(workload: Training) -> list[Recomputation]:

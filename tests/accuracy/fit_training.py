@@ -21,8 +21,8 @@ from gpuplanner.catalog.names import names_of
 from gpuplanner.catalog.reading import load_catalog
 from gpuplanner.engine.training_choice import best_way
 from gpuplanner.engine.training_hardware import hardware_numbers
-from gpuplanner.engine.training_layouts import layout_of
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
+from gpuplanner.engine.training_layouts import layout_of
 from gpuplanner.engine.training_model import ModelNumbers, model_numbers
 from gpuplanner.engine.training_numbers import training_numbers
 from gpuplanner.engine.training_software import software_numbers

@@ -60,8 +60,8 @@ def layer_activation_bytes(tokens: Number, residual_bytes_per_token: Number, inn
 
 @formula(
     Unit.BYTE,
-    "tokens · 2 · hidden / residual_shards where full_recomputation,"
-    " else tokens · (residual_bytes_per_token + kept_share · inner_bytes_per_token)",
+    "full_recomputation · tokens · 2 · hidden / residual_shards"
+    " + (1 - full_recomputation) · tokens · (residual_bytes_per_token + kept_share · inner_bytes_per_token)",
     KORTHIKANTI,
 )
 def kept_layer_bytes(
@@ -73,10 +73,13 @@ def kept_layer_bytes(
     hidden: Number,
     residual_shards: Number,
 ) -> Number:
-    """What one layer keeps of one micro-batch until its backward pass: all, a part, or only its input."""
+    """What one layer keeps of one micro-batch until its backward pass: all, a part, or only its input.
+
+    `full_recomputation`: share of the layers that keep only their input.
+    """
     checkpoint = tokens * ACTIVATION_BYTES * hidden / residual_shards
     kept = tokens * (residual_bytes_per_token + kept_share * inner_bytes_per_token)
-    return where(full_recomputation > 0, checkpoint, kept)
+    return full_recomputation * checkpoint + (1.0 - full_recomputation) * kept
 
 
 @formula(Unit.BYTE, "kept_layer_bytes · stage_layers · in_flight", KORTHIKANTI)

@@ -139,3 +139,13 @@ def spanning_all_to_all_seconds(
     network_s = payload_bytes * (1.0 - 1.0 / nodes) / (network_bytes_per_s * network_efficiency)
     waits_s = latency_s * (members > 1) + network_latency_s * (nodes > 1)
     return pipelined_seconds(waits_s, maximum(link_s, network_s))
+
+
+@formula(
+    Unit.RATIO,
+    "nodes · (1 - (1 - 1 / nodes)^experts_per_token) / experts_per_token",
+    "expected number of distinct nodes among a token's experts; a token crosses to each node once",
+)
+def distinct_nodes_share(nodes: Number, experts_per_token: Number) -> Number:
+    """Share of a token's copies that have to cross the network, when those for one node travel as one."""
+    return nodes * (1.0 - (1.0 - 1.0 / nodes) ** experts_per_token) / experts_per_token

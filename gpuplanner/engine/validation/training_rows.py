@@ -168,7 +168,7 @@ def _machine(row: Row, gpu: Gpu, gpus: int) -> Machine:
     own = gpu.known(GpuProperty.LINK_BYTES_PER_S)
     switched = own is not None and not gpu.link_is_bridge and "pcie" not in printed
     topology = Topology.SINGLE if per_node == 1 else Topology.SWITCHED if switched else Topology.PCIE
-    link = own.value if own is not None and switched else pcie_bytes_per_s(gpu)
+    link = own.value if own is not None and switched else pcie_bytes_per_s(gpu) * (0.25 if "slow" in printed else 1)
     network = _network(row.text("inter_node_link"), gpu) * per_node / 8
     return Machine(gpu, per_node, gpus // per_node, topology, link, Host(network_bytes_per_s=network))
 

@@ -1,0 +1,177 @@
+"""What a training step communicates, before anything is hidden: seconds for each kind, by where the groups lie."""
+
+from dataclasses import dataclass
+
+from gpuplanner.engine.formulas.collectives import (
+    distinct_nodes_share,
+    send_seconds,
+    spanning_all_to_all_seconds,
+    spanning_seconds,
+)
+from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum, where
+from gpuplanner.engine.formulas.training_time import sharded_seconds, tensor_parallel_seconds
+from gpuplanner.engine.links import Reach
+from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
+from gpuplanner.engine.training_model import ModelNumbers
+from gpuplanner.engine.training_split import Split
+
+WIRE_BYTES = 2.0
+"""Activations and weights cross the links in 16 bits."""
+DISPATCHES = 4.0
+"""Tokens go to their experts and come back, forward and backward."""
+LAYER_COLLECTIVES = 4.0
+"""All-reduces of tensor parallelism in a layer: two forward, two backward."""
+RING_PASSES = 3.0
+"""Keys and values go around the ring once forward and, with their gradients, twice backward."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommunicationNumbers:
+    """Seconds. `tensor`, `context`, `experts`, `sharded` and `send` of one micro-batch; `reduce` of gradients, once."""
+
+    tensor: Number
+    context: Number
+    experts: Number
+    sharded: Number
+    send: Number
+    reduce: Number
+
+
+def communication_numbers(
+    model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split
+) -> CommunicationNumbers:
+    """All communication of a layout on a machine."""
+    return CommunicationNumbers(
+        tensor=_tensor_s(model, hardware, layout, part),
+        context=_context_s(model, hardware, layout, part),
+        experts=_expert_s(model, hardware, layout, part),
+        sharded=_sharded_s(model, software, hardware, layout, part),
+        send=_send_s(model, hardware, layout, part),
+        reduce=_reduce_s(software, hardware, layout, part),
+    )
+
+
+def _spanning(
+    payload: Number,
+    passes: float,
+    members: Number,
+    in_node: Number,
+    reach: Reach,
+    wide: Reach,
+    hardware: HardwareNumbers,
+    network_share: Number = 1.0,
+) -> Number:
+    nodes = members / in_node
+    return spanning_seconds(
+        payload,
+        passes,
+        members,
+        nodes,
+        hardware.link_bytes_per_s,
+        reach.share(in_node),
+        reach.latency(in_node),
+        hardware.network_bytes_per_s,
+        wide.share(nodes) * network_share,
+        wide.latency(maximum(nodes, 1.0)),
+    )
+
+
+def _tensor_s(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split) -> Number:
+    payload = part.tokens * model.hidden * WIRE_BYTES
+    one = _spanning(
+        payload,
+        2.0,
+        layout.tensor_parallel,
+        part.tensor_in_node,
+        hardware.all_reduce,
+        hardware.network_all_reduce,
+        hardware,
+    )
+    collectives = LAYER_COLLECTIVES * (1.0 + 0.5 * layout.full_recomputation)
+    return tensor_parallel_seconds(one, collectives, part.stage_layers)
+
+
+def _context_s(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split) -> Number:
+    cp = layout.context_parallel
+    hop = part.tokens * model.kv_width * WIRE_BYTES / layout.tensor_parallel
+    inside = part.context_in_node >= cp
+    rate = where(inside, hardware.link_bytes_per_s, minimum(hardware.link_bytes_per_s, hardware.network_bytes_per_s))
+    reach = hardware.send
+    one = send_seconds(hop, rate, reach.efficiency, reach.latency_s)
+    return one * (cp - 1.0) * (RING_PASSES + layout.full_recomputation) * part.stage_layers
+
+
+def _expert_s(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split) -> Number:
+    ep = layout.expert_parallel
+    payload = part.tokens * model.dispatch_width * 0.5 * WIRE_BYTES / part.residual_shards
+    nodes = ep / part.expert_in_node
+    reach, wide = hardware.all_to_all, hardware.network_all_to_all
+    once = distinct_nodes_share(nodes, maximum(model.experts_per_token, 1.0))
+    one = spanning_all_to_all_seconds(
+        payload,
+        ep,
+        nodes,
+        hardware.link_bytes_per_s,
+        reach.share(part.expert_in_node),
+        reach.latency(part.expert_in_node),
+        hardware.network_bytes_per_s,
+        wide.share(nodes) / once,
+        wide.latency(maximum(nodes, 1.0)),
+    )
+    return one * DISPATCHES * (1.0 + 0.5 * layout.full_recomputation) * part.stage_layers
+
+
+def _sharded_s(
+    model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split
+) -> Number:
+    """Gathering sharded weights forward and backward, and reducing the gradients, in one micro-batch."""
+    members = part.shard_members
+    in_node = minimum(part.data_in_node, members)
+    gathered_each = minimum(software.frozen_weight_bytes, WIRE_BYTES) if model.frozen else WIRE_BYTES
+    gather = _spanning(
+        (part.dense_parameters + part.expert_parameters) * gathered_each,
+        1.0,
+        members,
+        in_node,
+        hardware.all_gather,
+        hardware.network_all_gather,
+        hardware,
+        software.gather_share,
+    )
+    reduce = _spanning(
+        (part.trained_dense + part.trained_experts) * software.reduced_bytes,
+        1.0,
+        members,
+        in_node,
+        hardware.reduce_scatter,
+        hardware.network_all_gather,
+        hardware,
+        software.gather_share,
+    )
+    sharded = layout.shard_base if model.frozen else layout.shard_weights
+    return sharded_seconds(gather, 2.0, reduce) * sharded
+
+
+def _reduce_s(software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split) -> Number:
+    """Gradients reduced over data-parallel ranks, and updated weights gathered where each rank updates a share."""
+    trained = part.trained_dense + part.trained_experts
+    bytes_each = where(layout.shard_optimizer > 0, software.reduced_bytes + WIRE_BYTES, 2.0 * software.reduced_bytes)
+    return _spanning(
+        trained * bytes_each * (1.0 - layout.shard_weights),
+        1.0,
+        part.data_members,
+        part.data_in_node,
+        hardware.reduce_scatter,
+        hardware.network_all_gather,
+        hardware,
+    )
+
+
+def _send_s(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split) -> Number:
+    """Activations to the next stage and gradients back, once for each chunk of the stage."""
+    in_node = layout.tensor_parallel * part.data_members < hardware.gpus_per_node
+    rate = where(in_node, hardware.link_bytes_per_s, minimum(hardware.link_bytes_per_s, hardware.network_bytes_per_s))
+    payload = part.tokens * model.hidden * WIRE_BYTES / part.residual_shards
+    reach = hardware.send
+    one = send_seconds(payload, rate, reach.efficiency, reach.latency_s)
+    return one * 2.0 * layout.virtual_pipeline * (layout.pipeline_parallel > 1)
