@@ -5,6 +5,7 @@ from math import ceil
 
 from gpuplanner.catalog.architecture import ModelArchitecture, Role
 from gpuplanner.engine.estimate import Memory
+from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.serving_choice import LAYERS_ONLY
 from gpuplanner.engine.serving_inputs import WayNumbers
@@ -34,7 +35,7 @@ def memory_reason(
             "serving.pool_uncertain", pool=_bytes(numbers.pool_bytes), needed=_bytes(numbers.reserved_sequence_bytes)
         )
     length = workload.max_length or workload.input_tokens + workload.output_tokens
-    least = ceil(numbers.least_memory_share * 100) / 100
+    least = ceil(float(numbers.least_memory_share) * 100) / 100
     share = workload.memory_utilisation
     shown = {"pool": _bytes(max(numbers.pool_bytes, 0.0)), "needed": _bytes(numbers.reserved_sequence_bytes)}
     if numbers.pool_bytes <= 0:
@@ -115,12 +116,12 @@ def _unmet(
         if goal is not None and found is not None and found.value > goal:
             yield msg(f"serving.missed.{name}", value=str(show_duration(found.value)), goal=str(show_duration(goal)))
     if runs and result.saturated:
-        most = str(show(result.request_per_s, Unit.REQUEST_PER_S, Display()))
+        most = str(show(float(result.request_per_s), Unit.REQUEST_PER_S, Display()))
         yield msg("serving.saturated", rate=workload.request_rate or 0.0, most=most)
     length = workload.max_length or workload.input_tokens + workload.output_tokens
     if model.max_positions is not None and length > model.max_positions:
         yield msg("serving.beyond_positions", length=length, most=model.max_positions)
 
 
-def _bytes(value: float) -> str:
-    return str(show_bytes(value, Display()))
+def _bytes(value: Number) -> str:
+    return str(show_bytes(float(value), Display()))

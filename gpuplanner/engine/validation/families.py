@@ -4,13 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gpuplanner.engine.validation.baselines import with_baselines
 from gpuplanner.engine.validation.collectives import BANDWIDTHS
+from gpuplanner.engine.validation.kv_pools import KvPools
+from gpuplanner.engine.validation.matrices import MatrixRows
 from gpuplanner.engine.validation.rows import Family, Outcome, Row, ValidationContext, refusal
+from gpuplanner.engine.validation.serving import ServingRows
 from gpuplanner.engine.validation.training import TRAINING
 from gpuplanner.engine.validation.unmodelled import UNMODELLED
 from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import InputError, msg
 
-FAMILIES: tuple[Family, ...] = (*TRAINING, BANDWIDTHS, *UNMODELLED)
+FAMILIES: tuple[Family, ...] = (ServingRows(), KvPools(), MatrixRows(), *TRAINING, BANDWIDTHS, *UNMODELLED)
 """Every kind of file that is recognised."""
 
 

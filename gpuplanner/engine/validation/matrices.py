@@ -1,0 +1,89 @@
+"""The family of measured matrix multiplications: the rate that one shape reaches in one format. Pure."""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from gpuplanner.catalog.entries import Gpu, GpuProperty
+from gpuplanner.engine.formulas.gemm import matrix_flop_per_s
+from gpuplanner.engine.serving_figures import spread_of
+from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext, outcome_of
+from gpuplanner.figures import Certainty, Figure
+from gpuplanner.messages import InputError, msg
+from gpuplanner.units import GB, TERA, Unit
+
+MEASURED = "measured_tflops"
+KINDS = (
+    (r"^(bf16|bfloat16|fp16)", "bf16", 16.0),
+    (r"^(tf32|fp32)", "tf32", 32.0),
+    (r"^fp8", "fp8", 8.0),
+    (r"^(nvfp4|fp4|mxfp4)", "fp4", 4.5),
+    (r"^(sq|int8)$", "int8", 8.0),
+    (r"^int8_wo", "weight only", 8.0),
+    (r"^int4_wo", "weight only", 4.15625),
+)
+"""Formats as the rows print them: the arithmetic, and bits per weight."""
+SIZES = (None, 80 * GB, 40 * GB, 96 * GB, 32 * GB, 141 * GB)
+"""Memory sizes to tell variants apart by, where they have the same rate and the row does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRows:
+    """Rows of measured matrix multiplications."""
+
+    name: str = "achievable_compute"
+    columns: frozenset[str] = frozenset({MEASURED, "datasheet_dense_tflops", "shape", "dtype"})
+    metrics: tuple[str, ...] = (MEASURED,)
+
+    def predict(self, row: Row, context: ValidationContext) -> Iterator[Outcome]:
+        """The rate of the row's shape; see `rows.Family`."""
+        gpu = _gpu(row, context)
+        kind, bits = _kind(row)
+        shape = re.fullmatch(r"(\d+)x(\d+)x(\d+)", row.text("shape"))
+        if shape is None:
+            raise InputError(msg("validation.unknown_value", column="shape", text=row.text("shape")[:40]))
+        rows, columns, depth = map(float, shape.groups())
+        peak = row.required("datasheet_dense_tflops") * TERA
+        found = context.efficiencies.find("gemm", gpu, f"kernel {kind}")
+        hbm = context.efficiencies.find("hbm", gpu)
+        rate = matrix_flop_per_s(
+            rows,
+            columns,
+            depth,
+            bits,
+            peak,
+            found["utilisation"],
+            found["padding_tokens"],
+            gpu.value(GpuProperty.HBM_BYTES_PER_S),
+            hbm["share"],
+            found["overlap_loss"],
+            found["floor_s"],
+        )
+        spread = spread_of(context.efficiencies, "matrix multiplication", found.rung)
+        value = float(rate)
+        figure = Figure(
+            value,
+            Unit.FLOP_PER_S,
+            Certainty.CALIBRATED,
+            value / spread.high,
+            value / spread.low,
+            spread.rung,
+            spread.why,
+        )
+        yield outcome_of(row, self.name, MEASURED, figure, scale=1.0 / TERA, kin=f"{gpu.id} {kind}", ideal=peak / TERA)
+
+
+def _gpu(row: Row, context: ValidationContext) -> Gpu:
+    for memory in SIZES:
+        with suppress(InputError):
+            return context.names.gpu(row.text("gpu"), memory)
+    return context.names.gpu(row.text("gpu"))
+
+
+def _kind(row: Row) -> tuple[str, float]:
+    printed = row.text("dtype").lower()
+    for pattern, kind, bits in KINDS:
+        if re.search(pattern, printed):
+            return kind, bits
+    raise InputError(msg("validation.unknown_value", column="dtype", text=printed[:40]))
