@@ -119,13 +119,17 @@ def certainty(figure: Figure, context: Context) -> str:
 
 def _host(estimate: Estimate, context: Context) -> Iterator[str]:
     rows = []
+    rules = []
     for need in estimate.host:
         unit = need.need.unit
         offered = "?" if need.offered is None else context.number(need.offered, unit)
-        rules = "; ".join(f"{_rule_name(rule, context)}: {context.number(value, unit)}" for rule, value in need.rules)
         name = context.text(f"host.{need.id}")
-        rows.append([name, context.number(need.need.value, unit), context.text("cli.offered", amount=offered), rules])
+        rows.append([name, context.number(need.need.value, unit), context.text("cli.offered", amount=offered)])
+        rules += [[f"  {name}", context.number(v, unit), _rule_name(rule, context)] for rule, v in need.rules]
     yield from columns(rows, right=(1,))
+    if rules:
+        yield context.text("cli.rules")
+        yield from columns(rules, right=(1,))
 
 
 def _rule_name(rule_id: str, context: Context) -> str:
