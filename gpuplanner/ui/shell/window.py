@@ -95,7 +95,7 @@ class Window(QWidget):
     def start(self) -> None:
         """Show the place where the person was last, or the first one."""
         last = str(self.context.settings.kept(_LAST, ""))
-        self.go(Location(last if last in self._order else self._order[0]))
+        self.go(Location(last if last in self._order else next(iter(self._order), HELP)))
 
     def open_files(self, paths: Sequence[str]) -> bool:
         """Give files to the page in sight, or else to the place that takes their kind. Tells whether one took them."""

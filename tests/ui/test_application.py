@@ -1,0 +1,202 @@
+import os
+import subprocess
+import sys
+
+import pytest
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtNetwork import QLocalServer, QLocalSocket
+
+from gpuplanner.ui.crash import CrashDialog, catch_crashes, details
+from gpuplanner.ui.single_instance import SingleInstance, hand_over, server_name
+
+# The time that a person waits is measured in a process of its own, from its first instruction to a painted window.
+COLD = """
+import sys, time
+began = time.perf_counter()
+from PySide6.QtCore import QEvent, QObject, QTimer
+from PySide6.QtWidgets import QApplication
+from gpuplanner.ui.application import Session, load_fonts
+from gpuplanner.ui.settings import MemorySettings
+from gpuplanner.ui.theme import Dresser
+from gpuplanner.ui.places import Page, Place
+from gpuplanner.messages import msg
+application = QApplication(sys.argv[:1])
+load_fonts()
+place = Place("one", "database", msg("ui.help.title"), lambda context: Page())
+session = Session(Dresser(application), None, MemorySettings({"language": "zh_CN"}), (place,))
+window = session.window
+window.restore_geometry()
+window.start()
+window.show()
+application.processEvents()
+window.grab()
+print(time.perf_counter() - began)
+print(" ".join(sorted(name for name in sys.modules if name in {"pyqtgraph", "numpy", "yaml", "sqlite_utils"})))
+session.close()
+"""
+
+
+def test_a_window_is_there_soon():
+    best, loaded = 99.0, ""
+    for _ in range(3):
+        run = subprocess.run([sys.executable, "-c", COLD], capture_output=True, text=True, check=True, timeout=60)
+        seconds, loaded = run.stdout.split("\n")[:2]
+        best = min(best, float(seconds))
+        if best < 1.0:
+            break
+    assert best < 1.5
+    # What only charts need is read when there is a chart.
+    assert "pyqtgraph" not in loaded
+
+
+# --- One window -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def name(tmp_path):
+    return server_name(tmp_path)
+
+
+def start_second(name, *files):
+    """A second start in a process of its own: prints whether somebody took the files."""
+    script = (
+        "import sys; from PySide6.QtCore import QCoreApplication; QCoreApplication([]);"
+        "from gpuplanner.ui.single_instance import hand_over; print(hand_over(sys.argv[1], sys.argv[2:]))"
+    )
+    return subprocess.Popen([sys.executable, "-c", script, name, *files], stdout=subprocess.PIPE, text=True)
+
+
+def test_a_second_start_hands_its_files_to_the_first(qtbot, name, tmp_path):
+    first = SingleInstance(name)
+    plan = tmp_path / "my plan 方案.gpuplan"
+    with qtbot.waitSignal(first.handed, timeout=10_000) as handed:
+        second = start_second(name, str(plan))
+    assert handed.args == [[str(plan)]]
+    qtbot.waitUntil(lambda: second.poll() is not None, timeout=10_000)
+    assert second.communicate()[0].strip() == "True"
+    first.close()
+
+
+def test_without_a_first_nobody_takes_them(qapp, name):
+    assert not hand_over(name, ["a.gpuplan"])
+
+
+def test_the_socket_of_a_killed_window_is_no_obstacle(qtbot, name):
+    script = (
+        "import sys, time; from PySide6.QtCore import QCoreApplication; app = QCoreApplication([]);"
+        "from gpuplanner.ui.single_instance import SingleInstance; first = SingleInstance(sys.argv[1]);"
+        "print('up', flush=True); app.exec()"
+    )
+    killed = subprocess.Popen([sys.executable, "-c", script, name], stdout=subprocess.PIPE, text=True)
+    assert killed.stdout is not None
+    assert killed.stdout.readline().strip() == "up"
+    killed.kill()
+    killed.communicate()
+    assert not hand_over(name, [])
+    first = SingleInstance(name)
+    with qtbot.waitSignal(first.handed, timeout=10_000):
+        second = start_second(name)
+    qtbot.waitUntil(lambda: second.poll() is not None, timeout=10_000)
+    second.communicate()
+    first.close()
+
+
+def test_people_and_homes_have_windows_of_their_own(tmp_path):
+    assert server_name(tmp_path) != server_name(tmp_path / "other")
+    assert str(tmp_path) not in server_name(tmp_path)
+
+
+@pytest.mark.parametrize("rubbish", [b"not json\n", b"\xff\xfe\n", b'{"a": 1}\n', b"x" * 2_000_000])
+def test_rubbish_does_not_bring_the_first_down(qtbot, name, rubbish):
+    first = SingleInstance(name)
+    handed: list[object] = []
+    first.handed.connect(handed.append)
+    socket = QLocalSocket()
+    socket.connectToServer(name)
+    assert socket.waitForConnected(1000)
+    socket.write(rubbish)
+    socket.flush()
+    qtbot.wait(60)
+    assert handed == []
+    socket.abort()
+    with qtbot.waitSignal(first.handed, timeout=10_000):
+        second = start_second(name)
+    qtbot.waitUntil(lambda: second.poll() is not None, timeout=10_000)
+    second.communicate()
+    first.close()
+    assert QLocalServer.removeServer(name)
+
+
+# --- What was not foreseen ------------------------------------------------------------------------------------------
+
+
+def fault():
+    try:
+        raise RuntimeError("the pipe broke")
+    except RuntimeError as error:
+        return error
+
+
+def test_the_details_say_what_somebody_needs_to_mend_it():
+    text = details(fault())
+    assert "RuntimeError: the pipe broke" in text
+    assert "Python 3." in text
+    assert "Qt 6." in text
+    assert text.count("```") == 2
+
+
+def test_the_dialog_copies_and_sends_nothing(appearance, qtbot):
+    dialog = CrashDialog(appearance, details(fault()))
+    qtbot.addWidget(dialog)
+    dialog.show()
+    dialog.copy.click()
+    assert "the pipe broke" in QGuiApplication.clipboard().text()
+
+
+def test_an_uncaught_exception_shows_one_dialog(open_session, qtbot, monkeypatch, capsys):
+    session = open_session()
+    monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
+    catch_crashes(session.appearance, lambda: session.window)
+    error = fault()
+    for _ in range(3):
+        sys.excepthook(type(error), error, error.__traceback__)
+    dialogs = session.window.findChildren(CrashDialog)
+    assert len(dialogs) == 1
+    assert "the pipe broke" in capsys.readouterr().err
+    dialogs[0].accept()
+    sys.excepthook(type(error), error, error.__traceback__)
+    open_dialogs = [d for d in session.window.findChildren(CrashDialog) if d.isVisible()]
+    assert len(open_dialogs) == 1
+    open_dialogs[0].accept()
+
+
+# --- From start to end ----------------------------------------------------------------------------------------------
+
+
+def test_the_window_opens_and_closes(tmp_path):
+    """The real start, with the real workspace, closed from inside after its window is there."""
+    script = (
+        "import sys; from PySide6.QtCore import QTimer; from PySide6.QtWidgets import QApplication\n"
+        "from gpuplanner.ui import application\n"
+        "def look():\n"
+        "    window = next(w for w in QApplication.topLevelWidgets() if w.isVisible())\n"
+        "    print(type(window).__name__, window.width() >= 900, flush=True)\n"
+        "    window.close()\n"
+        "class Application(QApplication):\n"
+        "    def exec(self):\n"
+        "        QTimer.singleShot(300, look)\n"
+        "        return super().exec()\n"
+        "application.QApplication = Application\n"
+        "sys.exit(application.main([]))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "GPUPLANNER_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert run.stdout.strip() == "Window True", run.stderr
+    assert run.returncode == 0
+    assert "Traceback" not in run.stderr
