@@ -102,7 +102,7 @@ def _parser(translator: Translator) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"gpuplanner {__version__}")
     parser.add_argument("--lang", choices=("en", "zh"), help=text("cli.help.lang"))
-    groups: dict[str, argparse._SubParsersAction[argparse.ArgumentParser]] = {
+    groups: dict[str, argparse._SubParsersAction[_Parser]] = {
         "": parser.add_subparsers(title=text("cli.commands"), metavar="COMMAND", required=True)
     }
     for command in COMMANDS:
