@@ -40,9 +40,14 @@ def advised(made: Estimate, model: ModelArchitecture, efficiencies: Efficiencies
 
 
 def _changes(made: Estimate, gpus: Mapping[str, Gpu], tried: Try) -> Iterator[Change]:
-    single = [change for p in setting_proposals(made) if (change := _change(made, p, tried)) is not None]
-    yield from single
-    if not single:
+    helped: set[str] = set()
+    for proposal in setting_proposals(made):
+        if proposal.what.id not in helped:
+            change = _change(made, proposal, tried)
+            if change is not None:
+                helped.add(proposal.what.id)
+                yield change
+    if not helped:
         together = _together(made, tried)
         if together is not None:
             yield together
@@ -57,15 +62,18 @@ def _change(made: Estimate, proposal: Proposal, tried: Try) -> Change | None:
     found = tried(proposal)
     if found is None or not _helps(made, found):
         return None
-    headline_id = "output_tokens_per_s" if isinstance(found.plan.workload, Serving) else "tokens_per_s"
-    return Change(
-        proposal.what, proposal.plan, found.fit, found.memory.free, found.metrics.get(headline_id), headline_id
-    )
+    name = headline_of(found)
+    return Change(proposal.what, proposal.plan, found.fit, found.memory.free, found.metrics.get(name), name)
+
+
+def headline_of(made: Estimate) -> str:
+    """The id of the metric that a change is judged by at a glance."""
+    return "output_tokens_per_s" if isinstance(made.plan.workload, Serving) else "tokens_per_s"
 
 
 def _helps(made: Estimate, found: Estimate) -> bool:
-    """Whether what was wrong is right: memory when it did not fit or was tight, else the goals."""
-    if found.fit is Fit.DOES_NOT_FIT:
+    """Whether what was wrong is right: memory when it did not fit or was tight, and all goals. Without times, no."""
+    if found.fit is Fit.DOES_NOT_FIT or headline_of(found) not in found.metrics:
         return False
     if made.fit is not Fit.FITS and GOODNESS[found.fit] <= GOODNESS[made.fit]:
         return False
@@ -73,19 +81,17 @@ def _helps(made: Estimate, found: Estimate) -> bool:
 
 
 def _together(made: Estimate, tried: Try) -> Change | None:
-    """The shortest run of changes, one on top of the other, with which it works when none does alone."""
+    """The shortest run of changes, one on top of the other and each of another kind, with which it works."""
     at = made
-    words: list[Message] = []
-    while len(words) < MOST_CHANGES:
-        proposal = next(setting_proposals(at), None)
-        if proposal is None:
+    done: dict[str, Message] = {}
+    while len(done) < MOST_CHANGES:
+        proposal = next((p for p in setting_proposals(at) if p.what.id not in done), None)
+        found = tried(proposal) if proposal else None
+        if proposal is None or found is None:
             return None
-        words.append(proposal.what)
-        found = tried(proposal)
-        if found is None:
-            return None
+        done[proposal.what.id] = proposal.what
         if _helps(made, found):
-            return _change(made, replace(proposal, what=_all_of(words)), tried)
+            return _change(made, replace(proposal, what=_all_of(list(done.values()))), tried)
         at = found
     return None
 

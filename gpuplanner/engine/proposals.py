@@ -30,7 +30,7 @@ HIGHEST_UTILISATION = 0.95
 FEWER_BATCHED_TOKENS = (2048, 512)
 FEW_SEQUENCES = 64
 SHARED_UTILISATION = frozenset({Server.VLLM, Server.SGLANG, Server.TENSORRT_LLM})
-MORE_NODES = (2, 4, 8, 16)
+MORE_NODES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 LARGEST_NODE = 8
 SMALLER_WEIGHTS = (WeightPrecision.FP8, WeightPrecision.INT4)
 SMALLER_GGUF = (WeightPrecision.Q8_0, WeightPrecision.Q4_K_M)
@@ -72,8 +72,8 @@ def _serving(made: Estimate, workload: Serving) -> Iterator[tuple[Message, dict[
     if memory_is_short:
         yield from _serving_memory(made, workload)
     if workload.concurrency is not None and workload.concurrency > 1:
-        fewer = _fewer_requests(made, workload.concurrency, memory_is_short)
-        yield msg("change.concurrency", count=fewer), {"concurrency": fewer}
+        for fewer in _fewer_requests(made, workload.concurrency, memory_is_short):
+            yield msg("change.concurrency", count=fewer), {"concurrency": fewer}
     if workload.kv_precision in {None, KvPrecision.BF16, KvPrecision.FP16}:
         cache = KvPrecision.Q8_0 if workload.server is Server.LLAMA_CPP else KvPrecision.FP8
         yield msg("change.kv_precision", precision=cache.value.upper()), {"kv_precision": cache}
@@ -110,12 +110,14 @@ def _serving_memory(made: Estimate, workload: Serving) -> Iterator[tuple[Message
             yield msg("change.length", tokens=length), fitting
 
 
-def _fewer_requests(made: Estimate, concurrency: int, memory_is_short: bool) -> int:
-    """As many as are held at once where memory is short, else half."""
+def _fewer_requests(made: Estimate, concurrency: int, memory_is_short: bool) -> Iterator[int]:
+    """As many as are held at once where memory is short; then a half, a quarter, and so on."""
     held = made.metrics.get("max_concurrency")
     if memory_is_short and held is not None and 1 <= held.value < concurrency:
-        return int(held.value)
-    return max(concurrency // 2, 1)
+        yield int(held.value)
+    while concurrency > 1:
+        concurrency //= 2
+        yield concurrency
 
 
 def _rounded_down(tokens: int) -> int:
@@ -186,12 +188,17 @@ def _more_gpus(made: Estimate) -> Iterator[Proposal]:
 
 
 def _larger_gpus(made: Estimate, gpus: Mapping[str, Gpu]) -> Iterator[Proposal]:
-    """GPUs of the same maker with more memory, the next one first; of equal ones the faster."""
+    """GPUs of the same maker with more memory, the next one first; of equal ones the faster.
+
+    In one node only: what network other machines would have is not known.
+    """
+    if made.machine.nodes > 1:
+        return
     have = made.machine.gpu
     known = [(g, _memory(g), _bandwidth(g)) for g in gpus.values() if g.vendor == have.vendor]
     larger = [(m, b, g) for g, m, b in known if m > _memory(have) and b >= _bandwidth(have)]
     for _, _, gpu in sorted(larger, key=lambda item: (item[0], item[1], item[2].id)):
-        yield from _on(made, lambda g=gpu: bare(g, made.machine.gpus_per_node, made.machine.nodes))
+        yield from _on(made, lambda g=gpu: bare(g, made.machine.gpus_per_node))
 
 
 def _on(made: Estimate, machine_of: Any) -> Iterator[Proposal]:

@@ -129,7 +129,7 @@ def test_offers_without_a_known_network_stay_on_one_node(found):
 
 
 def test_a_search_can_be_stopped_and_tells_how_far_it_is(found):
-    shares = []
+    shares: list[float] = []
     result = found(plan_of(), cancelled=lambda: bool(shares), progress=shares.append)
     assert result.cancelled
     assert len(shares) == 1

@@ -1,0 +1,147 @@
+"""The smallest changes that help: each was tried, helps when it is estimated again, and is said in both languages."""
+
+import pytest
+
+from gpuplanner.engine.changes import GOODNESS, advised
+from gpuplanner.engine.estimate import Fit
+from gpuplanner.engine.estimating import estimate
+from gpuplanner.engine.machines import bare, choice_of, machine_of
+from gpuplanner.messages import Language, Translator
+from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.plan import MachineChoice, Plan
+from gpuplanner.workload.serving import Serving
+from gpuplanner.workload.training import Framework, Method, Recomputation, Sharding, Training
+
+SMALL = ModelChoice(catalog_id="meta-llama/Meta-Llama-3.1-8B")
+LARGE = ModelChoice(catalog_id="meta-llama/Llama-2-70b-hf")
+
+CASES = {
+    "70B on two GPUs": (Serving(model=LARGE), "nvidia-a100-sxm4-80gb", 2),
+    "a length that the pool does not hold": (
+        Serving(model=SMALL, input_tokens=28_000, output_tokens=1_000, chunked_prefill=False),
+        "nvidia-rtx-3090",
+        1,
+    ),
+    "a goal for each token": (Serving(model=SMALL, concurrency=256, tpot_goal_s=0.02), "nvidia-l40s", 4),
+    "full training on a card for games": (
+        Training(model=SMALL, method=Method.FULL, framework=Framework.HUGGING_FACE, global_batch=16),
+        "nvidia-rtx-4090",
+        1,
+    ),
+    "full training with little sharding": (
+        Training(
+            model=SMALL,
+            method=Method.FULL,
+            framework=Framework.DEEPSPEED,
+            sharding=Sharding.ZERO1,
+            global_batch=64,
+            micro_batch=4,
+        ),
+        "nvidia-a100-sxm4-80gb",
+        4,
+    ),
+}
+
+
+@pytest.fixture
+def advise(shipped_catalog, shipped_efficiencies):
+    def run(workload, gpu, count):
+        model = shipped_catalog.models[workload.model.catalog_id].architecture
+        machine = bare(shipped_catalog.gpus[gpu], count)
+        plan = Plan(workload=workload, machine=choice_of(machine))
+        made = estimate(plan, model, machine, shipped_efficiencies)
+        return model, advised(made, model, shipped_efficiencies, shipped_catalog.gpus)
+
+    return run
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_change_helps_when_it_is_estimated_again(case, advise, shipped_catalog, shipped_efficiencies):
+    model, made = advise(*CASES[case])
+    assert made.fit is not Fit.FITS or made.unmet
+    assert made.changes
+    for change in made.changes:
+        machine = machine_of(change.plan.machine, shipped_catalog, {})
+        again = estimate(change.plan, model, machine, shipped_efficiencies)
+        assert again.fit is change.fit is not Fit.DOES_NOT_FIT
+        assert made.fit is Fit.FITS or GOODNESS[again.fit] > GOODNESS[made.fit]
+        assert not again.unmet
+        assert again.memory.free == pytest.approx(change.free_bytes)
+        assert change.headline.value == again.metrics[change.headline_id].value
+        assert change.plan != made.plan
+
+
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize("case", CASES)
+def test_every_change_is_said(case, language, advise):
+    _, made = advise(*CASES[case])
+    texts = [Translator(language).text(change.what) for change in made.changes]
+    assert all(texts)
+    assert len(set(texts)) == len(texts)
+
+
+def test_settings_come_before_precision_and_both_before_other_machines(advise):
+    _, made = advise(*CASES["a length that the pool does not hold"])
+    ids = [change.what.id for change in made.changes]
+    order = ["change.utilisation", "change.batched_tokens", "change.kv_precision", "change.weight_precision"]
+    assert [i for i in ids if i in order] == order
+    assert ids[-1] == "change.machine"
+
+
+def test_chunked_prefill_is_what_the_refused_length_needs(advise):
+    """A public case: 29,000 tokens are refused where longer limits run, because these turn chunked prefill on."""
+    _, made = advise(*CASES["a length that the pool does not hold"])
+    assert made.fit is Fit.DOES_NOT_FIT
+    chunked = next(change for change in made.changes if change.what.id == "change.batched_tokens")
+    assert chunked.plan.workload.chunked_prefill
+
+
+def test_training_that_does_not_fit_a_card_is_told_of_qlora(advise):
+    _, made = advise(*CASES["full training on a card for games"])
+    assert "change.qlora" in {change.what.id for change in made.changes}
+
+
+def test_what_fits_and_meets_its_goals_is_left_alone(advise):
+    _, made = advise(Serving(model=SMALL, concurrency=4), "nvidia-h100-sxm5-80gb", 1)
+    assert made.fit is Fit.FITS
+    assert made.changes == ()
+
+
+def test_changes_that_help_only_together_are_found(advise):
+    workload = Training(
+        model=SMALL,
+        method=Method.PRETRAINING,
+        framework=Framework.DEEPSPEED,
+        sharding=Sharding.ZERO1,
+        recomputation=Recomputation.NONE,
+        global_batch=64,
+        micro_batch=8,
+    )
+    _, made = advise(workload, "nvidia-a100-sxm4-40gb", 8)
+    assert made.fit is Fit.DOES_NOT_FIT
+    assert [change.what.id for change in made.changes] == ["change.and"]
+    changed = made.changes[0].plan.workload
+    assert (changed.micro_batch, changed.fused_loss, changed.recomputation) == (1, True, Recomputation.FULL)
+    text = Translator(Language.ENGLISH).text(made.changes[0].what)
+    assert text.startswith("Micro-batch of 1, the rest accumulated; Fused loss")
+
+
+def test_a_cluster_is_told_how_many_nodes_its_deadline_takes(shipped_catalog, shipped_efficiencies):
+    workload = Training(
+        model=LARGE,
+        method=Method.PRETRAINING,
+        framework=Framework.MEGATRON,
+        global_batch=256,
+        tokens=1e11,
+        deadline_s=10 * 86_400.0,
+    )
+    choice = MachineChoice(instance_id="aws/p5.48xlarge", nodes=2)
+    model = shipped_catalog.models[LARGE.catalog_id].architecture
+    machine = machine_of(choice, shipped_catalog, {})
+    made = estimate(Plan(workload=workload, machine=choice), model, machine, shipped_efficiencies)
+    assert made.unmet
+    found = advised(made, model, shipped_efficiencies, shipped_catalog.gpus).changes
+    assert [change.what.id for change in found] == ["change.machine"]
+    chosen = found[0].plan.machine
+    assert chosen is not None
+    assert chosen.nodes > 2
