@@ -126,6 +126,7 @@ class ServerNumbers:
     max_batched_tokens: Number
     max_sequences: Number
     block_tokens: Number
+    cache_copies: Number
     window_blocks: Number
     shares_step: Number
     stages_overlap: Number

@@ -199,7 +199,11 @@ def server_numbers(serving: Serving, gpu: Gpu, efficiencies: Efficiencies, profi
     chunked = found["shares_step"] if serving.chunked_prefill is None else float(serving.chunked_prefill)
     batched = float(serving.max_batched_tokens or found[f"{size}_batched_tokens"])
     length = float(serving.max_length or serving.input_tokens + serving.output_tokens)
-    if serving.max_batched_tokens is None and not chunked:
+    sequences = float(serving.max_sequences or found[f"{size}_sequences"])
+    if found["static_batches"]:
+        sequences = min(sequences, float(serving.concurrency or 1))
+        batched = min(batched, sequences * serving.input_tokens)
+    elif serving.max_batched_tokens is None and not chunked and found["chunk_is_length"]:
         batched = max(batched, length)
     takes_share = found["free_share"] == 1.0
     return ServerNumbers(
@@ -214,8 +218,9 @@ def server_numbers(serving: Serving, gpu: Gpu, efficiencies: Efficiencies, profi
         logit_bytes=found["logit_bytes"],
         embedding_on_gpu=found["embedding_on_gpu"],
         max_batched_tokens=batched,
-        max_sequences=float(serving.max_sequences or found[f"{size}_sequences"]),
+        max_sequences=sequences,
         block_tokens=found["block_tokens"],
+        cache_copies=found["cache_copies"],
         window_blocks=found["window_blocks"],
         shares_step=chunked,
         stages_overlap=found["stages_overlap"],

@@ -66,6 +66,7 @@ def memory_numbers(
         server.counts_activations,
     )
     context = serving_time.mean_context_tokens(load.input_tokens, load.output_tokens)
+    copies = server.cache_copies
     reserved = reserved_sequence_bytes(model, server, way, stage, load.max_length)
     return MemoryNumbers(
         weight_bytes=weight,
@@ -74,9 +75,9 @@ def memory_numbers(
         graph_bytes=graphs,
         fixed_bytes=fixed,
         pool_bytes=pool,
-        bytes_per_token=sequence_bytes(model, way, stage, 1.0, False),
-        sequence_bytes=sequence_bytes(model, way, stage, load.input_tokens + load.output_tokens),
-        mean_sequence_bytes=sequence_bytes(model, way, stage, context),
+        bytes_per_token=sequence_bytes(model, way, stage, 1.0, with_state=False),
+        sequence_bytes=sequence_bytes(model, way, stage, load.input_tokens + load.output_tokens, copies),
+        mean_sequence_bytes=sequence_bytes(model, way, stage, context, copies),
         reserved_sequence_bytes=reserved,
         least_memory_share=serving_pool.least_memory_share(
             weight, runtime, activations, graphs, server.counts_activations, reserved, gpu.usable_bytes
@@ -86,7 +87,12 @@ def memory_numbers(
 
 
 def sequence_bytes(
-    model: ModelNumbers, way: WayNumbers, stage_layers: Number, tokens: Number, with_state: bool = True
+    model: ModelNumbers,
+    way: WayNumbers,
+    stage_layers: Number,
+    tokens: Number,
+    copies: Number = 1.0,
+    with_state: bool = True,
 ) -> Number:
     """Cache of one request of `tokens` tokens on the fullest GPU."""
     ranks = way.tensor_parallel / way.attention_ranks
@@ -96,7 +102,7 @@ def sequence_bytes(
     for kind in model.cache:
         per_token = kv_cache.cache_bytes_per_token(kind.elements, kind.bits, kind.shards, ranks)
         held = serving_pool.with_cache_bytes(held, kv_cache.tokens_in_window(tokens, kind.window), per_token)
-    return serving_pool.stage_cache_bytes(held, stage_layers, model.layers)
+    return serving_pool.stage_cache_bytes(held, copies, stage_layers, model.layers)
 
 
 def reserved_sequence_bytes(
@@ -112,7 +118,7 @@ def reserved_sequence_bytes(
         extra = server.window_blocks * (kind.window < inf)
         tokens = kv_cache.reserved_tokens(kind.window, server.max_batched_tokens, length, server.block_tokens, extra)
         held = serving_pool.with_cache_bytes(held, tokens, per_token)
-    return serving_pool.stage_cache_bytes(held, stage_layers, model.layers)
+    return serving_pool.stage_cache_bytes(held, server.cache_copies, stage_layers, model.layers)
 
 
 def longest_request_tokens(
@@ -129,7 +135,7 @@ def longest_request_tokens(
         held = kv_cache.state_bytes_per_sequence(model.state_bytes, model.state_shards, ranks)
     kinds = sorted(model.cache, key=lambda kind: kind.window)
     slopes = [kv_cache.cache_bytes_per_token(k.elements, k.bits, k.shards, ranks) for k in kinds]
-    share = stage_layers / model.layers
+    share = server.cache_copies * stage_layers / model.layers
     extras = [server.window_blocks * server.block_tokens * (k.window < inf) for k in kinds]
     held = held + sum(slope * extra for slope, extra in zip(slopes, extras, strict=True))
     longest: Number = 0.0

@@ -114,10 +114,17 @@ def with_cache_bytes(cache_bytes: Number, tokens: Number, bytes_per_token: Numbe
     return cache_bytes + tokens * bytes_per_token
 
 
-@formula(Unit.BYTE, "cache_bytes · stage_layers / layers", "each pipeline stage keeps the cache of its own layers")
-def stage_cache_bytes(cache_bytes: Number, stage_layers: Number, layers: Number) -> Number:
-    """Cache of one sequence on the GPU of the pipeline stage that has most layers."""
-    return cache_bytes * stage_layers / layers
+@formula(
+    Unit.BYTE,
+    "cache_bytes · cache_copies · stage_layers / layers",
+    "each pipeline stage keeps the cache of its own layers",
+)
+def stage_cache_bytes(cache_bytes: Number, cache_copies: Number, stage_layers: Number, layers: Number) -> Number:
+    """Cache of one sequence on the GPU of the pipeline stage that has most layers.
+
+    `cache_copies`: 2 where the cache grows by making a longer one beside the old one.
+    """
+    return cache_bytes * cache_copies * stage_layers / layers
 
 
 @formula(Unit.COUNT, "attention_ranks · max(pool_bytes, 0) / sequence_bytes", "")

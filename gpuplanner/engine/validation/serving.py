@@ -84,12 +84,16 @@ def _figure(row: Row, metric: str, place: PlacedRow, result: ServingNumbers, spr
 
 
 def _memory(row: Row, place: PlacedRow, result: ServingNumbers, spreads: Spreads, gpus: float) -> tuple[Figure, float]:
-    """What the work needs, or what the server takes where its pool is what was measured."""
+    """What the work needs, or what the server takes where its pool is what was measured.
+
+    Software that spreads layers over GPUs prints the sum over them.
+    """
     numbers = result.memory
     cache = serving_pool.live_cache_bytes(result.resident, numbers.sequence_bytes, place.way.attention_ranks)
     whole = place.server.whole if place.profile == "lmdeploy" else 0.0
     amount = serving_pool.reserved_bytes(numbers.fixed_bytes, numbers.pool_bytes, cache, whole)
-    scale = (gpus if TOTAL_OVER_GPUS.search(row.text("notes")) else 1.0) / GIB
+    summed = TOTAL_OVER_GPUS.search(row.text("notes")) or float(place.way.pipeline_parallel) > 1
+    scale = (gpus if summed else 1.0) / GIB
     return with_certain_part(amount, beside(numbers), Unit.BYTE, spreads.beside_weights), scale
 
 

@@ -6,10 +6,10 @@ software or a number format that is not known is refused.
 
 import re
 from dataclasses import dataclass, replace
-from math import inf
+from math import ceil, inf, log2
 
 from gpuplanner.catalog.architecture import ModelArchitecture
-from gpuplanner.catalog.entries import Gpu
+from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.links import pcie_bytes_per_s
 from gpuplanner.engine.machine import Machine, Topology
 from gpuplanner.engine.machines import bare
@@ -68,6 +68,9 @@ MLPERF_PROMPT = 294.0
 MLPERF_FORMATS = {"Hopper": "fp8", "Ada Lovelace": "fp8", "CDNA3": "fp8", "Blackwell": "nvfp4", "Ampere": "int8"}
 """What submitters of MLPerf Inference v4.1 ran llama2-70b and mixtral in."""
 GPUS_OF_A_NODE = 8
+MEMORY_ONLY = "nvidia-a100-sxm4-80gb"
+LENGTH = re.compile(r"seq_len (\d+)")
+"""Rows of the least memory for a length, of a time when vLLM did not cut prompts into chunks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +95,13 @@ class PlacedRow:
 
 def placed(row: Row, context: ValidationContext) -> PlacedRow:
     """The row placed. Raises InputError that says what the row lacks or names that is not known."""
-    gpu = context.names.gpu(row.text("gpu"), _memory(row))
     profile = profile_of(row)
     model = model_of(row, context)
+    gpu = _gpu(row, context)
     precision = precision_of_row(row, model, gpu)
     cache = cache_precision(row, precision, profile)
-    gpus = int(row.number("n_gpus") or (row.number("tp") or 1) * (row.number("pp") or 1))
+    stated = row.number("n_gpus") or (row.number("tp") or 1) * (row.number("pp") or 1)
+    gpus = int(stated) if row.text("gpu") else _enough(model, precision, gpu, context)
     machine = machine_of_row(row, gpu, gpus)
     found = gpu_numbers(machine, precision, profile, False, context.efficiencies)
     numbers = model_numbers(model, precision, cache, context.efficiencies)
@@ -172,6 +176,20 @@ def machine_of_row(row: Row, gpu: Gpu, gpus: int) -> Machine:
     return machine
 
 
+def _gpu(row: Row, context: ValidationContext) -> Gpu:
+    """The GPU of a row; a row of memory alone that names none gets one with much memory, which changes nothing."""
+    if not row.text("gpu") and row.text("peak_mem_gb") and MEMORY_ONLY in context.gpus:
+        return context.gpus[MEMORY_ONLY]
+    return context.names.gpu(row.text("gpu"), _memory(row))
+
+
+def _enough(model: ModelArchitecture, precision: str, gpu: Gpu, context: ValidationContext) -> int:
+    """The fewest GPUs, in powers of two, that hold the weights and an eighth more."""
+    numbers = model_numbers(model, precision, None, context.efficiencies)
+    weights = numbers.attention_bytes + numbers.mlp_bytes + numbers.expert_bytes + numbers.head_bytes
+    return 2 ** max(ceil(log2(weights * 1.125 / gpu.value(GpuProperty.MEMORY_BYTES))), 0)
+
+
 def _memory(row: Row) -> float | None:
     size = row.number("gpu_mem_gb")
     return size * GB if size else None
@@ -181,6 +199,9 @@ def _load(row: Row) -> tuple[LoadNumbers, bool]:
     """Lengths and concurrency, and whether it is a list of requests that is worked off."""
     notes, mode = row.text("notes"), row.text("mode")
     prompt, answer = row.number("isl"), row.number("osl")
+    served = LENGTH.search(notes)
+    if prompt is None and answer is None and served:
+        prompt, answer = float(served.group(1)) - 1.0, 1.0
     if prompt is None:
         prompt = MLPERF_PROMPT if MLPERF in notes else SHORT_PROMPT
     if answer is None:
@@ -205,6 +226,7 @@ def _serving(row: Row, profile: str, load: LoadNumbers) -> Serving:
         output_tokens=int(load.output_tokens),
         concurrency=None if load.concurrency == inf else max(int(load.concurrency), 1),
         request_rate=1.0 if load.concurrency == inf else None,
+        chunked_prefill=False if LENGTH.search(row.text("notes")) else None,
     )
 
 
@@ -222,7 +244,7 @@ def _way(row: Row, gpus: int, profile: str) -> WayNumbers | None:
     if profile in LAYER_SPLIT and (tensor or 1) * (pipeline or 1) < gpus:
         return WayNumbers(1.0, float(gpus), 1.0)
     if tensor is None and pipeline is None and gpus > 1:
-        return None
+        return WayNumbers(float(gpus), 1.0, 1.0) if not row.text("gpu") else None
     stages = pipeline or 1.0
     stated = re.search(r"attention_dp=(\d+)", row.text("notes"))
     shared = min(float(stated.group(1)), gpus / stages) if stated else 1.0
