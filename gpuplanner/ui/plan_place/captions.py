@@ -1,6 +1,7 @@
 """What machines, ways of running, figures and values are called. Knows no widget, and computes nothing."""
 
 from datetime import UTC, datetime
+from datetime import date as date_type
 from typing import Any
 
 from gpuplanner.catalog.entries import PriceKind
@@ -103,7 +104,7 @@ def price_note(machine: Machine, appearance: Appearance) -> str:
     if price is None:
         return ""
     kind = appearance.text(f"planui.price.{price.kind.name.lower()}")
-    parts = [kind, price.region, price.date]
+    parts = [kind, price.region, price.date, appearance.text(price_age(price.date)) if price.date else ""]
     if price.kind is PriceKind.QUOTED and price.source.citation:
         parts.insert(1, price.source.citation)
     return " · ".join(part for part in parts if part)
@@ -151,6 +152,15 @@ def named(prefix: str, item_id: str, appearance: Appearance) -> str:
 def metric_name(metric_id: str, appearance: Appearance) -> str:
     """The name of a figure of an estimate."""
     return named("metric", metric_id, appearance)
+
+
+def price_age(date: str, today: date_type | None = None) -> Message:
+    """How old a price is: what is not dated to the day is as old as it can be."""
+    try:
+        then = date_type.fromisoformat(f"{date}-01-01"[:10] if len(date) < 10 else date[:10])
+    except ValueError:
+        return msg("planui.price.undated")
+    return msg("planui.price.age", days=max(0, ((today or datetime.now(UTC).date()) - then).days))
 
 
 def ago(iso: str, now: datetime | None = None) -> Message:

@@ -32,8 +32,8 @@ class PlanDifference:
 def difference(first: Plan, second: Plan) -> PlanDifference:
     """Every field that the two plans have differently; names and notes do not count."""
     same_kind = first.workload.kind == second.workload.kind
-    names = {f.name for f in fields_of(second.workload.kind)}
-    fields = [f for f in fields_of(first.workload.kind) if f.name in names] + list(limit_fields())
+    asked = {(f.name, f.control) for f in fields_of(second.workload.kind)}
+    fields = [f for f in fields_of(first.workload.kind) if (f.name, f.control) in asked] + list(limit_fields())
     found: list[Difference] = []
     for field in fields:
         owners = (p.constraints if field in limit_fields() else p.workload for p in (first, second))

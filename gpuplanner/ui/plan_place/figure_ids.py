@@ -33,6 +33,8 @@ def figure_of(estimate: Estimate, figure_id: str) -> Figure | None:
 
 def short_name_of(figure_id: str, appearance: Appearance) -> str:
     """What a figure is called where there is little room: in front, in columns."""
+    if figure_id == NEEDED:
+        return appearance.text("planui.memory_short")
     kind, _, rest = figure_id.partition(".")
     short = f"planui.short.{rest}"
     if kind == "metric" and appearance.translator.has(short):

@@ -90,7 +90,7 @@ def rejection_columns() -> list[Column]:
     """The columns of the others: which, and why not."""
     return [
         Column(MACHINE, msg("planui.column.machine"), _rejected_look, plain=_rejected_plain, width=120),
-        Column("why", msg("planui.column.why_not"), _why_look, plain=_why_plain, width=168),
+        Column("why", msg("planui.column.why_not"), _why_look, plain=_why_plain, width=186),
     ]
 
 

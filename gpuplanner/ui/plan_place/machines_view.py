@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout
 
 from gpuplanner.engine.machine import Machine
@@ -23,7 +24,7 @@ from gpuplanner.ui.plan_place.machine_rows import (
     row_id,
 )
 from gpuplanner.ui.plan_place.outcome import Searched
-from gpuplanner.ui.settings import Settings
+from gpuplanner.ui.settings import WINDOW, Settings
 from gpuplanner.ui.table.source import ListSource
 from gpuplanner.ui.table.view import DataTable
 from gpuplanner.ui.widgets.card import Card
@@ -35,6 +36,8 @@ from gpuplanner.workload.plan import WORKLOADS, MachineChoice
 _TWO_LINES = 46
 _LEAST_TABLE = 150
 _ALL = "all"
+_WIDE = 410
+_LEAST_NEEDED = {"serving": "usd_per_mtoken", "training": "usd_per_month"}
 
 
 class MachinesView(Card):
@@ -47,6 +50,7 @@ class MachinesView(Card):
     def __init__(self, appearance: Appearance, settings: Settings) -> None:
         super().__init__(appearance, msg("planui.machines"), " ")
         self._appearance = appearance
+        self._settings = settings
         self._candidates: dict[str, Candidate] = {}
         self._rejections: tuple[Rejection, ...] = ()
         self._shown_rejections: list[Rejection] = []
@@ -100,6 +104,18 @@ class MachinesView(Card):
         count = len(self._candidates)
         self.note.say(msg("planui.machines.count", count=count, total=count + len(self._rejections)))
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_columns()
+
+    def _fit_columns(self) -> None:
+        """Where it is narrow one column less, so that machines can be told apart; unless a person chose the columns."""
+        narrow = self.width() < _WIDE
+        for kind, table in self.tables.items():
+            if self._settings.kept(f"{WINDOW}table.{_table_key(kind)}") is None:
+                at = next(i for i, column in enumerate(table.rows.columns) if column.id == _LEAST_NEEDED[kind])
+                table.horizontalHeader().setSectionHidden(at, narrow)
+
     def show_selected(self, machine: Machine | None) -> None:
         """Mark the machine that the estimate is for."""
         self._selected = row_id(choice_of(machine)) if machine is not None else ""
@@ -114,7 +130,7 @@ class MachinesView(Card):
         table = DataTable(
             self._appearance,
             settings,
-            f"plan.machines.{kind}",
+            _table_key(kind),
             machine_columns(kind),
             msg("planui.machines"),
             row_height=_TWO_LINES,
@@ -207,6 +223,10 @@ class MachinesView(Card):
         candidate = self._candidates.get(chosen_id)
         if candidate is not None:
             self.pinned.emit(choice_of(candidate.machine))
+
+
+def _table_key(kind: str) -> str:
+    return f"plan.machines.{kind}"
 
 
 def _kinds() -> Sequence[str]:

@@ -134,7 +134,9 @@ class PlanPage(Page):
             return
         picker = Picker(
             self._appearance,
-            lambda query: model_items(self.presenter.models(), query, self._appearance),
+            lambda query: model_items(
+                self.presenter.models(), query, self._appearance, self.presenter.plan.workload.model.catalog_id or ""
+            ),
             msg("planui.model.search"),
             msg("planui.model.nothing"),
             (PickAction(msg("planui.model.open"), "folder-open", self.plan_actions.choose_file),),

@@ -21,11 +21,12 @@ _COUNTED = re.compile(r"^\s*(\d{1,6})\s*(?:[x×*]\s*|\s)(.+)$", re.IGNORECASE)
 _USUAL_COUNTS = (1, 2, 4, 8)
 
 
-def model_items(models: Sequence[Model], query: str, appearance: Appearance) -> Sequence[PickItem]:
-    """The models that a text finds, each with its size."""
+def model_items(models: Sequence[Model], query: str, appearance: Appearance, current: str) -> Sequence[PickItem]:
+    """The models that a text finds, each with its size; before anything is typed the `current` one first."""
     scored = [(match(query, m.name, m.id, m.family, *m.aliases), m) for m in models]
     found = [(score, model) for score, model in scored if score > 0]
-    found.sort(key=lambda pair: (-pair[0], pair[1].name.casefold()) if query.strip() else (0, pair[1].name.casefold()))
+    typed = bool(query.strip())
+    found.sort(key=lambda pair: (-pair[0] if typed else pair[1].id != current, pair[1].name.casefold()))
     return [
         PickItem(model.id, model.name, str(appearance.show(model.parameters.value, Unit.PARAMETER)))
         for _, model in found[:MOST]

@@ -16,7 +16,7 @@ from gpuplanner.ui.plan_place.spread_row import SpreadRow
 from gpuplanner.ui.tokens import Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
-from gpuplanner.ui.widgets.figure_label import FigureLabel, certainty_text
+from gpuplanner.ui.widgets.figure_label import FigureLabel
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.verdict_tag import VerdictTag
 
@@ -144,10 +144,6 @@ class VerdictCard(Card):
         if headline.id == NEEDED:
             usable = self._appearance.show(estimate.memory.usable.value, estimate.memory.usable.unit)
             return msg("planui.of_usable", usable=str(usable))
-        price = estimate.machine.price
-        if "usd" in headline.id and price is not None and price.date:
-            spread = certainty_text(self._appearance, headline.figure)
-            return msg("planui.price_of", spread=spread, date=price.date)
         return ""
 
     def _show_capacity(self, estimate: Estimate) -> None:

@@ -250,7 +250,8 @@ class NameField(QLineEdit):
         super().__init__()
         self._appearance = appearance
         self.setFrame(False)
-        self.setStyleSheet("background: transparent; border: none; padding: 0;")
+        appearance.themeChanged.connect(self._dress)
+        self._dress()
         self.setFont(font(TextRole.TITLE))
         self.setMaxLength(200)
         self.textEdited.connect(self.renamed)
@@ -267,6 +268,13 @@ class NameField(QLineEdit):
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
         self.setCursorPosition(0)
+
+    def _dress(self) -> None:
+        tokens = self._appearance.tokens
+        self.setStyleSheet(
+            f"QLineEdit {{ background: transparent; border: none; padding: 0; color: {tokens.text};"
+            f" selection-background-color: {tokens.primary}; selection-color: {tokens.on_primary}; }}"
+        )
 
     def _render(self) -> None:
         says = self._appearance.text("planui.name")

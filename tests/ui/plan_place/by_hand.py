@@ -182,7 +182,7 @@ def estimate_by_hand(plan: Plan, machine: Machine) -> Estimate:
         }
     )
     change = Change(
-        msg("change.concurrency", before=64, after=11) if serving else msg("planui.way.micro_batch", count=1),
+        msg("change.concurrency", count=11) if serving else msg("planui.way.micro_batch", count=1),
         smaller,
         Fit.FITS,
         8.2 * GIB,

@@ -1,0 +1,181 @@
+"""Editing a plan: one field at a time, with what follows from it, and undo that takes back what a person did."""
+
+from itertools import pairwise
+
+import pytest
+
+from gpuplanner.messages import msg
+from gpuplanner.paths import shipped
+from gpuplanner.store.plan_files import read_plan
+from gpuplanner.ui.plan_place.differences import difference
+from gpuplanner.ui.plan_place.document import PlanDocument
+from gpuplanner.ui.plan_place.edits import applies, suggestion, value_of, with_change, with_kind, with_value
+from gpuplanner.ui.plan_place.fields import all_fields
+from gpuplanner.ui.plan_place.undo import UndoStack
+from gpuplanner.units import Display
+from gpuplanner.workload.plan import MachineChoice
+from gpuplanner.workload.serving import Serving
+from gpuplanner.workload.training import Method, Training
+
+FIELDS = {f.key: f for kind in ("serving", "training") for f in all_fields(kind)}
+
+
+@pytest.fixture
+def serving():
+    return read_plan(shipped("resources") / "presets" / "chat-70b.gpuplan")
+
+
+@pytest.fixture
+def training():
+    return read_plan(shipped("resources") / "presets" / "lora-70b.gpuplan")
+
+
+def test_a_field_is_changed_and_nothing_else(serving):
+    changed = with_value(serving, FIELDS["serving.input_tokens"], 4000.0)
+    assert changed.workload.input_tokens == 4000
+    assert isinstance(changed.workload.input_tokens, int)
+    assert [d.field.name for d in difference(serving, changed).differences] == ["input_tokens"]
+
+
+def test_a_limit_is_changed(serving):
+    changed = with_value(serving, FIELDS["limits.max_gpus"], 4.0)
+    assert changed.constraints.max_gpus == 4
+    assert value_of(changed, FIELDS["limits.max_gpus"]) == 4
+
+
+def test_a_request_rate_takes_the_place_of_concurrency_and_back(serving):
+    rated = with_value(serving, FIELDS["serving.request_rate"], 2.5)
+    assert (rated.workload.request_rate, rated.workload.concurrency) == (2.5, None)
+    back = with_value(rated, FIELDS["serving.request_rate"], None)
+    assert back.workload.concurrency == 32
+    again = with_value(rated, FIELDS["serving.concurrency"], 16)
+    assert (again.workload.request_rate, again.workload.concurrency) == (None, 16)
+
+
+def test_neither_concurrency_nor_rate_is_no_load_at_all(serving):
+    assert with_value(serving, FIELDS["serving.concurrency"], None).workload.concurrency == 32
+
+
+def test_another_kind_keeps_what_both_ask(serving):
+    parallel = with_value(serving, FIELDS["serving.tensor_parallel"], 2)
+    trained = with_kind(parallel, "training")
+    assert isinstance(trained.workload, Training)
+    assert trained.workload.model == serving.workload.model
+    assert trained.workload.tensor_parallel == 2
+    assert trained.constraints == serving.constraints
+
+
+def test_a_field_of_the_same_name_but_another_kind_is_not_carried_over(serving):
+    spread = with_value(serving, FIELDS["serving.expert_parallel"], True)
+    assert with_kind(spread, "training").workload.expert_parallel is None
+
+
+def test_the_document_brings_an_earlier_kind_back(serving, qapp):
+    document = PlanDocument(serving)
+    document.set_kind("training")
+    document.set_kind("serving")
+    assert isinstance(document.plan.workload, Serving)
+    assert document.plan.workload.concurrency == serving.workload.concurrency
+    document.undo()
+    assert isinstance(document.plan.workload, Training)
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "offered"),
+    [
+        ("serving.input_tokens", "0", "1"),
+        ("serving.input_tokens", "20M", "10,000,000"),
+        ("serving.input_tokens", "12.4", "12"),
+        ("serving.input_tokens", "", "2,000"),
+        ("serving.input_tokens", "many", ""),
+        ("serving.max_length", "", ""),
+        ("serving.ttft_goal_s", "-1", ""),
+        ("serving.memory_utilisation", "1.5", "1"),
+    ],
+)
+def test_what_cannot_be_used_comes_with_what_can(key, typed, offered):
+    assert suggestion(typed, FIELDS[key], Display()) == offered
+
+
+def test_adapter_fields_apply_to_adapters(training):
+    rank, base = FIELDS["training.lora_rank"], FIELDS["training.base_precision"]
+    assert applies(rank, training.workload)
+    assert not applies(base, training.workload)
+    assert applies(base, training.workload.model_copy(update={"method": Method.QLORA}))
+    assert not applies(rank, training.workload.model_copy(update={"method": Method.FULL}))
+
+
+def test_a_change_touches_only_what_it_changes(serving):
+    found = serving.model_copy(
+        update={
+            "machine": MachineChoice(gpu_id="nvidia-h100-sxm5-80gb", gpus=2, per_node=2),
+            "workload": serving.workload.model_copy(update={"tensor_parallel": 2}),
+        }
+    )
+    smaller = found.model_copy(update={"workload": found.workload.model_copy(update={"concurrency": 11})})
+    changed = with_change(serving, found, smaller)
+    assert changed.workload.concurrency == 11
+    assert changed.workload.tensor_parallel is None
+    assert changed.machine is None
+    larger = smaller.model_copy(update={"machine": MachineChoice(gpu_id="nvidia-h100-sxm5-80gb", gpus=4, per_node=4)})
+    assert with_change(serving, found, larger).machine == larger.machine
+
+
+def test_differences_of_two_kinds_compare_what_both_have(serving):
+    trained = with_kind(serving, "training")
+    found = difference(serving, trained)
+    assert found.kinds == ("serving", "training")
+    assert found.differences == ()
+    assert not found.same
+    assert difference(serving, serving).same
+
+
+def test_a_number_that_is_typed_is_one_step(serving):
+    stack = UndoStack()
+    plans = [serving, *(with_value(serving, FIELDS["serving.input_tokens"], n) for n in (4, 40, 400))]
+    for before, after in pairwise(plans):
+        stack.push(before, after, msg("field.serving.input_tokens"), "a")
+    step = stack.undo()
+    assert step is not None
+    assert (step.before, step.after) == (plans[0], plans[3])
+    assert stack.undo() is None
+    assert stack.redo() == step
+
+
+def test_leaving_the_field_ends_the_step(serving):
+    stack = UndoStack()
+    first = with_value(serving, FIELDS["serving.input_tokens"], 4)
+    second = with_value(serving, FIELDS["serving.input_tokens"], 40)
+    stack.push(serving, first, msg("field.serving.input_tokens"), "a")
+    stack.close_step()
+    stack.push(first, second, msg("field.serving.input_tokens"), "a")
+    step = stack.undo()
+    assert step is not None
+    assert step.before == first
+
+
+def test_typing_back_to_where_it_was_leaves_no_step(serving):
+    stack = UndoStack()
+    other = with_value(serving, FIELDS["serving.input_tokens"], 4)
+    stack.push(serving, other, msg("field.serving.input_tokens"), "a")
+    stack.push(other, serving, msg("field.serving.input_tokens"), "a")
+    assert stack.undo_step is None
+
+
+def test_a_new_change_forgets_what_was_undone(serving, qapp):
+    document = PlanDocument(serving)
+    document.set_value(FIELDS["serving.input_tokens"], 4)
+    document.undo()
+    assert document.redo_name == msg("field.serving.input_tokens")
+    document.set_value(FIELDS["serving.output_tokens"], 4)
+    assert document.redo_name is None
+    assert document.undo_name == msg("field.serving.output_tokens")
+
+
+def test_a_sample_that_is_changed_is_no_sample(qapp):
+    sample = read_plan(shipped("resources") / "sample" / "sample.gpuplan")
+    document = PlanDocument(sample)
+    document.set_value(FIELDS["serving.input_tokens"], 4)
+    assert not document.plan.sample
+    document.undo()
+    assert document.plan.sample

@@ -1,0 +1,115 @@
+"""The wizard is drawn from the types: every field that they ask has a row, a label and a help in both languages."""
+
+import pytest
+from PySide6.QtWidgets import QLabel
+
+from gpuplanner.messages import Language, Translator
+from gpuplanner.ui.plan_place.controls import ChoiceRow, ModelRow, NumberRow, SeveralRow, SwitchRow, options_of
+from gpuplanner.ui.plan_place.fields import Control, all_fields, choice_text, fields_of, limit_fields
+from gpuplanner.workload.plan import WORKLOADS, Constraints
+from gpuplanner.workload.wizard import asked
+
+KINDS = [workload.model_fields["kind"].default for workload in WORKLOADS]
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_every_field_that_the_type_asks_is_a_field(workload):
+    kind = workload.model_fields["kind"].default
+    assert [f.name for f in fields_of(kind)] == [name for name, _, _ in asked(workload)]
+
+
+def test_every_limit_is_asked():
+    assert {f.name for f in limit_fields()} == set(Constraints.model_fields)
+
+
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_field_and_choice_has_its_texts(kind, language):
+    translator = Translator(language)
+    for field in all_fields(kind):
+        assert translator.text(field.label)
+        assert len(translator.text(field.help)) > 10, field.key
+        for choice in field.choices:
+            assert translator.text(choice_text(choice))
+
+
+def test_the_two_languages_differ_where_words_are_not_names():
+    english, chinese = Translator(Language.ENGLISH), Translator(Language.CHINESE)
+    same = [f.key for kind in KINDS for f in all_fields(kind) if english.text(f.help) == chinese.text(f.help)]
+    assert same == []
+
+
+def test_controls_follow_the_annotation():
+    by_name = {f.name: f for f in all_fields("serving")}
+    training = {f.name: f for f in all_fields("training")}
+    assert by_name["model"].control is Control.MODEL
+    assert by_name["weight_precision"].control is Control.CHOICE
+    assert by_name["weight_precision"].optional
+    assert not by_name["server"].optional
+    assert by_name["input_tokens"].quantity.whole
+    assert by_name["chunked_prefill"].control is Control.SWITCH
+    assert by_name["chunked_prefill"].optional
+    assert training["deadline_s"].control is Control.NUMBER
+    assert by_name["providers"].control is Control.SEVERAL
+
+
+def test_bounds_come_from_the_type(appearance):
+    by_name = {f.name: f.quantity for f in all_fields("serving") if f.quantity is not None}
+    assert (by_name["input_tokens"].least, by_name["input_tokens"].most) == (1, 10_000_000)
+    assert by_name["request_rate"].above_least
+    assert by_name["memory_free_share"].most < 1
+
+
+def test_numbers_are_read_in_the_unit_of_their_field(appearance):
+    by_name = {f.name: f.quantity for kind in KINDS for f in all_fields(kind) if f.quantity is not None}
+    display = appearance.display
+    assert by_name["tpot_goal_s"].parse("40", display) == pytest.approx(0.04)
+    assert by_name["ttft_goal_s"].parse("1.5", display) == 1.5
+    assert by_name["deadline_s"].parse("2", display) == 172_800
+    assert by_name["tokens"].parse("15T", display) == 15e12
+    assert by_name["input_tokens"].parse("8k", display) == 8000
+    assert by_name["memory_free_share"].parse("30 %", display) == pytest.approx(0.3)
+    assert by_name["cpu_offload_bytes"].parse("4", display) == 4 * 2**30
+    assert by_name["budget_usd_per_month"].parse("20,000", display) == 20_000
+
+
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize("preset", ["chat-70b", "pretrain-7b"])
+def test_the_wizard_shows_every_field(open_page, appearance, preset, language):
+    from gpuplanner.store.settings import LANGUAGE
+
+    page = open_page(f"preset/{preset}")
+    appearance.choose(LANGUAGE, language.value)
+    kind = page.presenter.plan.workload.kind
+    rows = page.wizard.rows(kind)
+    assert sorted(row.field.key for row in rows) == sorted(field.key for field in all_fields(kind))
+    for row in rows:
+        label = appearance.text(row.field.label)
+        texts = {w.text() for w in row.findChildren(QLabel)} | {row.target.accessibleName()}
+        assert label in texts, row.field.key
+        assert row.target.accessibleName() == label
+
+
+def test_rows_are_what_their_field_asks_for(open_page):
+    page = open_page("preset/chat-70b")
+    kinds = {Control.MODEL: ModelRow, Control.NUMBER: NumberRow, Control.SEVERAL: SeveralRow}
+    for row in page.wizard.rows("serving"):
+        wanted = kinds.get(row.field.control)
+        if row.field.control is Control.SWITCH:
+            wanted = ChoiceRow if row.field.optional else SwitchRow
+        assert isinstance(row, wanted or ChoiceRow), row.field.key
+
+
+def test_an_open_choice_begins_with_automatic():
+    by_name = {f.name: f for f in all_fields("serving")}
+    assert [i for i, _ in options_of(by_name["chunked_prefill"])] == ["", "yes", "no"]
+    assert [i for i, _ in options_of(by_name["server"])] == [s.value for s in by_name["server"].choices]
+
+
+def test_fields_of_adapters_show_only_where_there_are_adapters(open_page):
+    page = open_page("preset/finetune-8b")
+    rank = page.wizard.row("training.lora_rank")
+    assert not rank.isVisible()
+    method = page.wizard.row("training.method")
+    method.edited.emit(next(c for c in method.field.choices if c.value == "lora"))
+    assert rank.isVisible()
