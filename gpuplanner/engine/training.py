@@ -39,6 +39,8 @@ PHASE_PARTS: Mapping[str, tuple[str, ...]] = {
 """What is in memory in each phase, in the order of `phase_bytes`."""
 SHOWN_AS = {"early_gradients": "gradients", "late_workspace": "workspace", "layer": "activations"}
 """Parts that differ between phases and mean the same to a person."""
+SHOWN_TIME_AS = {"optimizer": "update", "overhead": "fixed"}
+"""Times whose names stand for memory elsewhere."""
 TIME_LIMITS: Mapping[str, Limit] = {
     "matrices": Limit.COMPUTE,
     "attention": Limit.COMPUTE,
@@ -156,7 +158,13 @@ def _time(run: TrainingRun, machine: Machine) -> tuple[Part, ...]:
     for name, limit in TIME_LIMITS.items():
         value = _float(getattr(run.numbers.time, name))
         if value > 0:
-            parts.append(Part(name, ranged(value, Unit.SECOND, spread), _over_network(name, limit, run, machine)))
+            parts.append(
+                Part(
+                    SHOWN_TIME_AS.get(name, name),
+                    ranged(value, Unit.SECOND, spread),
+                    _over_network(name, limit, run, machine),
+                )
+            )
     return tuple(sorted(parts, key=lambda part: -part.figure.value))
 
 

@@ -97,7 +97,7 @@ class HardwareNumbers:
 
 @dataclass(frozen=True, slots=True)
 class LayoutNumbers:
-    """How a run is laid out. `data_parallel` is what TP, PP and CP leave of the GPUs; experts lie on ranks of TP, CP, DP.
+    """How a run is laid out. `data_parallel` is what TP, PP and CP leave; experts lie on ranks of TP, CP and DP.
 
     `shard_weights`, `shard_gradients`, `shard_optimizer`: whether data-parallel ranks split them; `shard_in_node`: only
     those of one node do (HSDP); `shard_base`: whether a frozen base is split as weights are.

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from gpuplanner.engine.formulas.activations import (
-    activation_bytes,
     inner_bytes_per_token,
+    kept_activation_bytes,
     kept_layer_bytes,
     layer_activation_bytes,
     loss_bytes,
@@ -16,6 +16,7 @@ from gpuplanner.engine.formulas.elementwise import Number, maximum, where
 from gpuplanner.engine.formulas.lora import dequantised_bytes, frozen_base_bytes
 from gpuplanner.engine.formulas.training_memory import (
     allocated_bytes,
+    allocator_bytes,
     bucket_bytes,
     cast_bytes,
     early_gradient_bytes,
@@ -26,7 +27,6 @@ from gpuplanner.engine.formulas.training_memory import (
     phase_bytes,
     process_bytes,
     process_overhead_bytes,
-    reserved_bytes,
     resident_weight_bytes,
     step_copy_bytes,
 )
@@ -171,7 +171,7 @@ def memory_numbers(model: ModelNumbers, software: SoftwareNumbers, layout: Layou
         allocated=allocated,
         holes=holes,
         overhead=overhead,
-        reserved=reserved_bytes(allocated, cached),
+        reserved=allocator_bytes(allocated, cached),
         needed=process_bytes(allocated, holes, overhead),
         shown=process_bytes(allocated, cached, overhead),
     )
@@ -244,8 +244,8 @@ def _activations(
     layer = layer_activation_bytes(part.tokens, residual, inner)
     dropped = selective * (1.0 - software.selective_kept)
     one = kept_layer_bytes(part.tokens, residual, inner, 1.0 - dropped, full, model.hidden, part.residual_shards)
-    first = activation_bytes(one, part.stage_layers, part.in_flight)
-    last = activation_bytes(one, part.stage_layers, part.in_flight_last)
+    first = kept_activation_bytes(one, part.stage_layers, part.in_flight)
+    last = kept_activation_bytes(one, part.stage_layers, part.in_flight_last)
     loss = loss_bytes(part.tokens, software.loss_chunk_tokens, model.vocabulary, software.bytes_per_logit, tp)
     dequantised = (
         dequantised_bytes(model.largest_matrix / tp, software.frozen_weight_bytes) if model.frozen else NOTHING

@@ -12,15 +12,15 @@ from gpuplanner.engine.formulas.training_time import (
     compute_seconds,
     dequantise_seconds,
     elementwise_seconds,
-    exposed_seconds,
-    launch_seconds,
+    kernel_launch_seconds,
     launch_wait_seconds,
     matrix_seconds,
     micro_batch_seconds,
     offloaded_weights_seconds,
     over_micro_batches,
     slowest_stage_seconds,
-    step_seconds,
+    training_step_seconds,
+    unhidden_seconds,
 )
 from gpuplanner.engine.training_communication import WIRE_BYTES, communication_numbers
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
@@ -79,11 +79,11 @@ def time_numbers(
     work = _compute(model, software, hardware, layout, part, kept)
     talk = communication_numbers(model, software, hardware, layout, part)
     busy = work.computing + work.dequantise
-    tensor = exposed_seconds(talk.tensor, software.tensor_hidden, busy)
-    context = exposed_seconds(talk.context, 1.0, work.attention)
-    experts = exposed_seconds(talk.experts, software.expert_hidden, busy)
-    gather = exposed_seconds(talk.sharded, software.gather_hidden, busy)
-    send = exposed_seconds(talk.send, software.data_hidden, busy)
+    tensor = unhidden_seconds(talk.tensor, software.tensor_hidden, busy)
+    context = unhidden_seconds(talk.context, 1.0, work.attention)
+    experts = unhidden_seconds(talk.experts, software.expert_hidden, busy)
+    gather = unhidden_seconds(talk.sharded, software.gather_hidden, busy)
+    send = unhidden_seconds(talk.send, software.data_hidden, busy)
     fetch = offloaded_weights_seconds(
         (part.dense_parameters + part.expert_parameters) * WIRE_BYTES * layout.offload_weights / part.shard_members,
         layout.full_recomputation,
@@ -94,7 +94,7 @@ def time_numbers(
     times, pp = part.micro_batches, layout.pipeline_parallel
     pipelined = pipelined_step_seconds(one, times, pp, layout.virtual_pipeline)
     often = where(layout.shard_gradients > 0, times, 1.0)
-    reduce = over_micro_batches(exposed_seconds(talk.reduce, software.data_hidden, busy), often)
+    reduce = over_micro_batches(unhidden_seconds(talk.reduce, software.data_hidden, busy), often)
     optimizer, offload = _update(software, hardware, layout, part)
     return TimeNumbers(
         matrices=over_micro_batches(work.matrices, times),
@@ -113,7 +113,7 @@ def time_numbers(
         optimizer=optimizer,
         offload=offload,
         overhead=software.overhead_s,
-        step=step_seconds(pipelined, reduce, optimizer, offload, software.overhead_s),
+        step=training_step_seconds(pipelined, reduce, optimizer, offload, software.overhead_s),
     )
 
 
@@ -135,7 +135,7 @@ def _compute(
     logits = where(part.tokens > software.loss_chunk_tokens, LOSS_TRAFFIC_BYTES, software.bytes_per_logit)
     moved = moved + part.tokens * model.vocabulary * logits / layout.tensor_parallel
     elementwise = elementwise_seconds(moved, software.passes, again, hardware.hbm_bytes_per_s, software.hbm_efficiency)
-    launch = launch_seconds(part.stage_layers, software.launch_s, again)
+    launch = kernel_launch_seconds(part.stage_layers, software.launch_s, again)
     dequantise: Number = 0.0
     if model.frozen:
         quantised = (part.dense_parameters - part.plain_parameters) * (software.frozen_weight_bytes < 2)

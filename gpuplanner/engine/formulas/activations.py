@@ -83,14 +83,15 @@ def kept_layer_bytes(
 
 
 @formula(Unit.BYTE, "kept_layer_bytes · stage_layers · in_flight", KORTHIKANTI)
-def activation_bytes(kept_layer_bytes: Number, stage_layers: Number, in_flight: Number) -> Number:
+def kept_activation_bytes(kept_layer_bytes: Number, stage_layers: Number, in_flight: Number) -> Number:
     """Activations kept by all layers of a stage for all micro-batches that are in flight there."""
     return kept_layer_bytes * stage_layers * in_flight
 
 
 @formula(
     Unit.BYTE,
-    "layer_activation_bytes · recomputed + tokens · 2 · workspace_copies · inner_width / tensor_parallel + dequantised",
+    "layer_activation_bytes · recomputed + tokens · 2 · workspace_copies · inner_width / tensor_parallel"
+    " + dequantised_bytes",
     "the layer that is recomputed, gradients on their way through it, a quantised matrix in 16 bits",
 )
 def workspace_bytes(
@@ -100,17 +101,19 @@ def workspace_bytes(
     workspace_copies: Number,
     inner_width: Number,
     tensor_parallel: Number,
-    dequantised: Number,
+    dequantised_bytes: Number,
 ) -> Number:
     """What the backward pass of one layer needs beside the kept activations."""
     gradients = tokens * ACTIVATION_BYTES * workspace_copies * inner_width / tensor_parallel
-    return layer_activation_bytes * recomputed + gradients + dequantised
+    return layer_activation_bytes * recomputed + gradients + dequantised_bytes
 
 
-@formula(Unit.BYTE, "max(workspace - loss, 0)", "the loss is freed before the first layer goes backward")
-def workspace_beyond_loss_bytes(workspace: Number, loss: Number) -> Number:
+@formula(
+    Unit.BYTE, "max(working_bytes - logit_loss_bytes, 0)", "the loss is freed before the first layer goes backward"
+)
+def workspace_beyond_loss_bytes(working_bytes: Number, logit_loss_bytes: Number) -> Number:
     """What the largest layer needs on top of the loss, since the two are never there at once."""
-    return maximum(workspace - loss, 0.0)
+    return maximum(working_bytes - logit_loss_bytes, 0.0)
 
 
 @formula(

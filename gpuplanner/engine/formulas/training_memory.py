@@ -93,10 +93,10 @@ def gradient_bytes(
     return on_gpu * bytes_per_gradient * (dense_parameters / dense_shards + expert_parameters / expert_shards)
 
 
-@formula(Unit.BYTE, "gradients · max(persistent_gradients, micro_batches > 1)", ZERO)
-def early_gradient_bytes(gradients: Number, persistent_gradients: Number, micro_batches: Number) -> Number:
+@formula(Unit.BYTE, "held_gradient_bytes · max(persistent_gradients, micro_batches > 1)", ZERO)
+def early_gradient_bytes(held_gradient_bytes: Number, persistent_gradients: Number, micro_batches: Number) -> Number:
     """Gradients that are there before the backward pass: in a buffer that stays, or from an earlier micro-batch."""
-    return gradients * maximum(persistent_gradients, (micro_batches > 1) * 1.0)
+    return held_gradient_bytes * maximum(persistent_gradients, (micro_batches > 1) * 1.0)
 
 
 @formula(
@@ -169,52 +169,78 @@ def bucket_bytes(
 
 @formula(
     Unit.BYTE,
-    "weights + base + cast + gradients + optimizer + activations + workspace + loss + gathered + buckets + step_copy",
+    "trained_weight_bytes + base_bytes + cast_copy_bytes + held_gradient_bytes + optimizer_state_bytes"
+    " + kept_activation_bytes + working_bytes + logit_loss_bytes + gathered_bytes + reduce_bucket_bytes"
+    " + update_copy_bytes",
     "what is alive at once",
 )
 def phase_bytes(
-    weights: Number,
-    base: Number,
-    cast: Number,
-    gradients: Number,
-    optimizer: Number,
-    activations: Number,
-    workspace: Number,
-    loss: Number,
-    gathered: Number,
-    buckets: Number,
-    step_copy: Number,
+    trained_weight_bytes: Number,
+    base_bytes: Number,
+    cast_copy_bytes: Number,
+    held_gradient_bytes: Number,
+    optimizer_state_bytes: Number,
+    kept_activation_bytes: Number,
+    working_bytes: Number,
+    logit_loss_bytes: Number,
+    gathered_bytes: Number,
+    reduce_bucket_bytes: Number,
+    update_copy_bytes: Number,
 ) -> Number:
     """Memory that tensors take in one phase: the allocated number."""
-    states = weights + base + cast + gradients + optimizer
-    return states + activations + workspace + loss + gathered + buckets + step_copy
+    states = trained_weight_bytes + base_bytes + cast_copy_bytes + held_gradient_bytes + optimizer_state_bytes
+    return (
+        states
+        + kept_activation_bytes
+        + working_bytes
+        + logit_loss_bytes
+        + gathered_bytes
+        + reduce_bucket_bytes
+        + update_copy_bytes
+    )
 
 
-@formula(Unit.BYTE, "max(load, forward, backward, reduce, step)", "memory is a maximum over phases, not a sum")
-def allocated_bytes(load: Number, forward: Number, backward: Number, reduce: Number, step: Number) -> Number:
+@formula(
+    Unit.BYTE,
+    "max(load_bytes, forward_bytes, backward_bytes, reduce_bytes, update_bytes)",
+    "memory is a maximum over phases, not a sum",
+)
+def allocated_bytes(
+    load_bytes: Number, forward_bytes: Number, backward_bytes: Number, reduce_bytes: Number, update_bytes: Number
+) -> Number:
     """The most that tensors take at once (`torch.cuda.max_memory_allocated`)."""
-    return maximum(maximum(maximum(load, forward), maximum(backward, reduce)), step)
+    return maximum(maximum(maximum(load_bytes, forward_bytes), maximum(backward_bytes, reduce_bytes)), update_bytes)
 
 
-@formula(Unit.BYTE, "lost_share · (allocated - weights - base - optimizer)", "PyTorch caching allocator")
-def hole_bytes(lost_share: Number, allocated: Number, weights: Number, base: Number, optimizer: Number) -> Number:
+@formula(
+    Unit.BYTE,
+    "lost_share · (tensor_bytes - trained_weight_bytes - base_bytes - optimizer_state_bytes)",
+    "PyTorch caching allocator",
+)
+def hole_bytes(
+    lost_share: Number,
+    tensor_bytes: Number,
+    trained_weight_bytes: Number,
+    base_bytes: Number,
+    optimizer_state_bytes: Number,
+) -> Number:
     """Memory that the allocator holds without a tensor in it; grows with what comes and goes, not with what stays."""
-    return lost_share * (allocated - weights - base - optimizer)
+    return lost_share * (tensor_bytes - trained_weight_bytes - base_bytes - optimizer_state_bytes)
 
 
-@formula(Unit.BYTE, "context + communicators · (gpus > 1)", "CUDA context with its kernels; NCCL's buffers")
-def process_overhead_bytes(context: Number, communicators: Number, gpus: Number) -> Number:
+@formula(Unit.BYTE, "context_bytes + communicator_bytes · (gpus > 1)", "CUDA context with its kernels; NCCL's buffers")
+def process_overhead_bytes(context_bytes: Number, communicator_bytes: Number, gpus: Number) -> Number:
     """What a process takes beside its tensors."""
-    return context + communicators * (gpus > 1)
+    return context_bytes + communicator_bytes * (gpus > 1)
 
 
-@formula(Unit.BYTE, "allocated + holes + overhead", "as nvidia-smi shows it")
-def process_bytes(allocated: Number, holes: Number, overhead: Number) -> Number:
+@formula(Unit.BYTE, "tensor_bytes + lost_bytes + overhead_bytes", "as nvidia-smi shows it")
+def process_bytes(tensor_bytes: Number, lost_bytes: Number, overhead_bytes: Number) -> Number:
     """Memory of the whole process on its GPU."""
-    return allocated + holes + overhead
+    return tensor_bytes + lost_bytes + overhead_bytes
 
 
-@formula(Unit.BYTE, "allocated + holes", "torch.cuda.max_memory_reserved")
-def reserved_bytes(allocated: Number, holes: Number) -> Number:
+@formula(Unit.BYTE, "tensor_bytes + lost_bytes", "torch.cuda.max_memory_reserved")
+def allocator_bytes(tensor_bytes: Number, lost_bytes: Number) -> Number:
     """Memory that the allocator took from the driver."""
-    return allocated + holes
+    return tensor_bytes + lost_bytes

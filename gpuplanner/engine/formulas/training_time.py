@@ -85,7 +85,7 @@ def elementwise_seconds(
     "stage_layers · launch_s_per_layer · (1 + recomputed_share / 3)",
     "the CPU issues kernels one after the other",
 )
-def launch_seconds(stage_layers: Number, launch_s_per_layer: Number, recomputed_share: Number) -> Number:
+def kernel_launch_seconds(stage_layers: Number, launch_s_per_layer: Number, recomputed_share: Number) -> Number:
     """What the CPU needs to launch the kernels of one micro-batch: the floor for short sequences and small batches."""
     return stage_layers * launch_s_per_layer * (1.0 + recomputed_share / 3.0)
 
@@ -101,7 +101,7 @@ def compute_seconds(matrix_s: Number, attention_s: Number, elementwise_s: Number
     "communication_s · (1 - hidden_share) + max(communication_s · hidden_share - window_s, 0)",
     "overlap is partial: what the framework can hide at most, and what the window has room for",
 )
-def exposed_seconds(communication_s: Number, hidden_share: Number, window_s: Number) -> Number:
+def unhidden_seconds(communication_s: Number, hidden_share: Number, window_s: Number) -> Number:
     """Communication that nothing hides; `window_s` is the compute that runs beside it."""
     hideable = communication_s * hidden_share
     return communication_s - hideable + maximum(hideable - window_s, 0.0)
@@ -172,17 +172,17 @@ def launch_wait_seconds(
     "pipelined_s + reduce_s + optimizer_s + offload_s + overhead_s",
     "all micro-batches, then the update",
 )
-def step_seconds(
+def training_step_seconds(
     pipelined_s: Number, reduce_s: Number, optimizer_s: Number, offload_s: Number, overhead_s: Number
 ) -> Number:
     """One optimizer step."""
     return pipelined_s + reduce_s + optimizer_s + offload_s + overhead_s
 
 
-@formula(Unit.TOKEN_PER_S, "global_batch · sequence_length / step_s", "")
-def training_tokens_per_s(global_batch: Number, sequence_length: Number, step_s: Number) -> Number:
+@formula(Unit.TOKEN_PER_S, "global_batch · sequence_length / training_step_s", "")
+def training_tokens_per_s(global_batch: Number, sequence_length: Number, training_step_s: Number) -> Number:
     """Tokens that all GPUs together process in a second."""
-    return global_batch * sequence_length / step_s
+    return global_batch * sequence_length / training_step_s
 
 
 @formula(Unit.TOKEN_PER_S, "tokens_per_s / gpus", "")
@@ -224,7 +224,7 @@ def flops_utilisation(tokens_per_s: Number, flops_per_token: Number, gpus: Numbe
     return tokens_per_s * flops_per_token / (gpus * flop_per_s)
 
 
-@formula(Unit.SECOND, "tokens / tokens_per_s", "")
-def job_seconds(tokens: Number, tokens_per_s: Number) -> Number:
+@formula(Unit.SECOND, "job_tokens / tokens_per_s", "")
+def job_seconds(job_tokens: Number, tokens_per_s: Number) -> Number:
     """Time to process all tokens, without failures and without writing checkpoints."""
-    return tokens / tokens_per_s
+    return job_tokens / tokens_per_s
