@@ -39,6 +39,7 @@ def test_sel09_a_quote_of_ones_own_stands_before_the_catalogs_price(tmp_path, sh
     assert catalog.problems == ()
     machine = machine_of(MachineChoice(instance_id=offer.id), catalog, catalog.currencies)
     assert machine.usd_per_hour == pytest.approx(0.28)
+    assert machine.price is not None
     assert machine.price.source.user
 
 
