@@ -48,7 +48,7 @@ class Session:
         self.jobs = Jobs()
         self.notices = Notices()
         context = Context(self.appearance, settings, self.jobs, self.notices, self._go, workspace)
-        self.window = Window(context, shown, hidden=(settings_place(date.today), help_place()))
+        self.window = Window(context, shown, foot=(help_place(), settings_place(date.today)))
         providers: list[PaletteProvider] = [
             ActionProvider(self.appearance, (*shown, help_place()), self._heading, self._go),
             SettingProvider(self.appearance),

@@ -48,7 +48,7 @@ def clipped(window: QWidget) -> list[str]:
     found = []
     for widget in visible(window):
         if isinstance(widget, QLabel) and widget.text() and widget.pixmap().isNull():
-            if not _label_fits(widget):
+            if not getattr(widget, "elides", False) and not _label_fits(widget):
                 found.append(where(widget))
         elif isinstance(widget, QPushButton | QAbstractButton) and widget.text():
             hint = widget.minimumSizeHint()

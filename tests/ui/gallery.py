@@ -21,6 +21,7 @@ from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.chart import Axis, Chart, Series, SeriesKind
 from gpuplanner.ui.widgets.chip import Chip
+from gpuplanner.ui.widgets.empty_state import EmptyState
 from gpuplanner.ui.widgets.figure_label import FigureLabel
 from gpuplanner.ui.widgets.flow import FlowLayout
 from gpuplanner.ui.widgets.key_value import KeyValueList, Row
@@ -248,11 +249,31 @@ class GalleryPage(Page):
         return self.chart
 
 
+class EmptyPage(Page):
+    """A page with nothing on it yet."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self.state = EmptyState(
+            context.appearance,
+            "scale",
+            msg("ui.help.glossary"),
+            msg("ui.term.gib.meaning"),
+            (msg("ui.open.title"), lambda: None),
+            (msg("ui.help.title"), lambda: None),
+        )
+        layout = QVBoxLayout(self)
+        layout.addWidget(self.state)
+
+    def heading(self) -> Heading:
+        return Heading("A plan with a name that goes on and on until there is no room left for it " * 2)
+
+
 def gallery_places() -> tuple[Place, ...]:
     """The gallery as a place, and two more so that the rail is filled."""
     return (
         Place("gallery", "sliders-horizontal", msg("ui.palette.results"), GalleryPage),
-        Place("empty", "database", msg("ui.help.glossary"), lambda _context: Page()),
+        Place("empty", "database", msg("ui.help.glossary"), EmptyPage),
         Place("third", "scale", msg("ui.notices.title"), lambda _context: Page()),
     )
 

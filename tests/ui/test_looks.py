@@ -12,7 +12,7 @@ from gpuplanner.ui.tokens import DARK, LIGHT, Verdict
 from tests.ui.checks import boxes_in, clipped, faces_of, has_chinese_face, missing_glyphs, nameless, tab_walk
 from tests.ui.screenshots import each_look, picture, save_pictures
 
-PLACES = ("gallery", "settings", "help")
+PLACES = ("gallery", "empty", "settings", "help")
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_no_text_is_cut_and_none_is_a_box(session, place):
 
 def test_nothing_is_cut_in_the_smallest_window(session):
     session.window.resize(session.window.minimumSize())
-    for place in ("settings", "help"):
+    for place in ("empty", "settings", "help"):
         session.window.go(Location(place))
         for _ in each_look(session.appearance):
             assert clipped(session.window) == []

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from gpuplanner.messages import Message, msg
 from gpuplanner.ui.appearance import Appearance
@@ -18,11 +17,10 @@ from gpuplanner.ui.tokens import GAP, Verdict
 from gpuplanner.ui.widgets.card import Card, line
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.notice_box import NoticeBox
-from gpuplanner.ui.widgets.scrolling import scrolling
+from gpuplanner.ui.widgets.scrolling import column_page
 from gpuplanner.ui.widgets.search_field import SearchField
 from gpuplanner.ui.widgets.verdict_tag import VerdictTag
 
-WIDTH = 760
 GUIDE, NOTICES = "guide", "notices"
 
 
@@ -42,7 +40,7 @@ class HelpPage(Page):
         self._notices = _Notices(context)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        self._areas = {GUIDE: scrolling(_centred(self._guide)), NOTICES: scrolling(_centred(self._notices))}
+        self._areas = {GUIDE: column_page(self._guide), NOTICES: column_page(self._notices)}
         for area in self._areas.values():
             layout.addWidget(area)
         context.notices.said.connect(self.headingChanged)
@@ -53,7 +51,7 @@ class HelpPage(Page):
         count = len(self._context.notices.kept)
         actions = (PageAction("clear_notices", msg("ui.notices.clear"), self._context.notices.clear),)
         return Heading(
-            segments=(Segment(GUIDE, msg("ui.help.title")), Segment(NOTICES, msg("ui.notices.title"), str(count))),
+            segments=(Segment(GUIDE, msg("ui.help.guide")), Segment(NOTICES, msg("ui.notices.title"), str(count))),
             segment=self._view,
             actions=actions if self._view == NOTICES and count else (),
         )
@@ -88,15 +86,6 @@ class HelpPage(Page):
     def _show(self) -> None:
         for view, area in self._areas.items():
             area.setVisible(view == self._view)
-
-
-def _centred(inner: QWidget) -> QWidget:
-    content = QWidget()
-    layout = QHBoxLayout(content)
-    layout.setContentsMargins(GAP + 2, GAP + 2, GAP + 2, GAP + 2)
-    inner.setMaximumWidth(WIDTH)
-    layout.addWidget(inner, 1, Qt.AlignmentFlag.AlignTop)
-    return content
 
 
 class _Guide(QWidget):

@@ -18,11 +18,9 @@ from gpuplanner.ui.tokens import GAP, Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card, line
 from gpuplanner.ui.widgets.label import Ink, Label
-from gpuplanner.ui.widgets.scrolling import scrolling
+from gpuplanner.ui.widgets.scrolling import column_page
 from gpuplanner.ui.widgets.search_field import SearchField
 from gpuplanner.ui.widgets.segmented import Option, Segmented
-
-WIDTH = 760
 
 
 def settings_place(today: Callable[[], date]) -> Place:
@@ -55,16 +53,10 @@ class SettingsPage(Page):
         self._rates = _Rates(self._appearance, self._presenter)
         column.addWidget(self._rates)
         column.addStretch(1)
-        content = QWidget()
-        middle = QHBoxLayout(content)
-        middle.setContentsMargins(GAP + 2, GAP + 2, GAP + 2, GAP + 2)
         inner = QWidget()
         inner.setLayout(column)
         column.setContentsMargins(0, 0, 0, 0)
-        inner.setMaximumWidth(WIDTH)
-        middle.addWidget(inner, 1, Qt.AlignmentFlag.AlignTop)
-        middle.addStretch(0)
-        self._area = scrolling(content)
+        self._area = column_page(inner)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self._area)

@@ -37,7 +37,7 @@ class PaletteField(KeyboardFocus, QAbstractButton):
         return QSize(300, CONTROL_HEIGHT)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(120, CONTROL_HEIGHT)
+        return QSize(200, CONTROL_HEIGHT)
 
     def enterEvent(self, event: QEnterEvent) -> None:
         super().enterEvent(event)
@@ -95,11 +95,8 @@ class TopBar(QWidget):
         )
         self._segments = Segmented(appearance, name=msg("ui.segments.name"))
         self._segments.chosen.connect(self.segmentChosen)
-        self._title = Label(appearance, "", TextRole.TITLE)
-        self._note = Label(appearance, "", TextRole.BODY, Ink.MUTED)
-        for label in (self._title, self._note):
-            label.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
-            label.setMinimumWidth(0)
+        self._title = Label(appearance, "", TextRole.TITLE, elide=True)
+        self._note = Label(appearance, "", TextRole.BODY, Ink.MUTED, elide=True)
         self.palette_field = PaletteField(appearance)
         self.palette_field.clicked.connect(self.paletteWanted)
         self._actions = QHBoxLayout()

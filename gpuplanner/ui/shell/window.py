@@ -40,11 +40,11 @@ _SIZE = WINDOW + "geometry"
 class Window(QWidget):
     """Shows one page at a time. Pages are made when first visited and live until the window closes."""
 
-    def __init__(self, context: Context, places: Sequence[Place], hidden: Sequence[Place] = ()) -> None:
-        """`hidden` places do not stand in the upper rail: the settings (at its foot) and the help."""
+    def __init__(self, context: Context, places: Sequence[Place], foot: Sequence[Place] = ()) -> None:
+        """`foot` places stand at the foot of the rail: the help and the settings."""
         super().__init__()
         self.context = context
-        self._places = {place.id: place for place in (*places, *hidden)}
+        self._places = {place.id: place for place in (*places, *foot)}
         self._order = [place.id for place in places]
         self._pages: dict[str, Page] = {}
         self._history = History()
@@ -53,7 +53,7 @@ class Window(QWidget):
         self.top_bar = TopBar(appearance)
         self.status_bar = StatusBar(appearance)
         self._stack = QStackedWidget()
-        self._lay_out(places, hidden)
+        self._lay_out(places, foot)
         self.toasts = Toasts(appearance, self)
         self.search = PaletteSearch(context.jobs, self)
         self.palette_view = PaletteView(appearance, self.search, self)
@@ -115,12 +115,11 @@ class Window(QWidget):
 
     # --- Laying out ---------------------------------------------------------------------------------------------------
 
-    def _lay_out(self, places: Sequence[Place], hidden: Sequence[Place]) -> None:
+    def _lay_out(self, places: Sequence[Place], foot: Sequence[Place]) -> None:
         for number, place in enumerate(places, 1):
             self.rail.add(place.id, place.title, place.icon, PLACE_KEYS.format(number=number))
-        for place in hidden:
-            if place.id == SETTINGS:
-                self.rail.add(place.id, place.title, place.icon, place.shortcut, foot=True)
+        for place in foot:
+            self.rail.add(place.id, place.title, place.icon, place.shortcut, foot=True)
         right = QVBoxLayout()
         right.setSpacing(0)
         right.addWidget(self.top_bar)

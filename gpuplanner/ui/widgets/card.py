@@ -27,7 +27,7 @@ class Card(QFrame):
         super().__init__(parent)
         self._appearance = appearance
         self.title = Label(appearance, title, TextRole.STRONG)
-        self.note = Label(appearance, note, TextRole.LABEL, Ink.MUTED)
+        self.note = Label(appearance, note, TextRole.LABEL, Ink.MUTED, elide=True)
         self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.title_row = QHBoxLayout()
         self.title_row.setSpacing(8)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuplanner.messages import Message, MessageValue
 from gpuplanner.ui.appearance import Appearance
@@ -13,6 +13,8 @@ from gpuplanner.ui.icons import draw_icon
 from gpuplanner.ui.painting import painter_for, rounded_box
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.label import Ink, Label
+
+WIDTH = 400
 
 
 class EmptyState(QWidget):
@@ -31,7 +33,7 @@ class EmptyState(QWidget):
         super().__init__(parent)
         self.says = Label(appearance, says, ink=Ink.MUTED, wrap=True)
         self.says.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self.says.setFixedWidth(380)
+        self.says.setMaximumWidth(WIDTH)
         self.buttons: list[Button] = []
         layout = QVBoxLayout(self)
         layout.setSpacing(8)
@@ -40,7 +42,12 @@ class EmptyState(QWidget):
         layout.addWidget(_Picture(appearance, icon), 0, centred)
         layout.addSpacing(4)
         layout.addWidget(Label(appearance, title, TextRole.TITLE), 0, centred)
-        layout.addWidget(self.says, 0, centred)
+        # Aligned by itself it would be given the height of one line.
+        words = QHBoxLayout()
+        words.addStretch(1)
+        words.addWidget(self.says, WIDTH)
+        words.addStretch(1)
+        layout.addLayout(words)
         layout.addSpacing(6)
         for kind, offer in ((ButtonKind.PRIMARY, action), (ButtonKind.QUIET, second)):
             if offer is not None:

@@ -2,13 +2,14 @@
 
 from enum import Enum
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QPalette
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from gpuplanner.messages import MessageValue
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
+from gpuplanner.ui.painting import draw_text
 
 
 class Ink(Enum):
@@ -32,10 +33,15 @@ class Label(QLabel):
         *,
         wrap: bool = False,
         selectable: bool = False,
+        elide: bool = False,
         parent: QWidget | None = None,
     ) -> None:
+        """With `elide` it may become narrower than its text; it ends in an ellipsis then, and its tooltip says all."""
         super().__init__(parent)
         self._appearance = appearance
+        self.elides = elide
+        if elide:
+            self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         self._says: MessageValue = says
         self.setFont(font(role))
         self.setForegroundRole(ink.value)
@@ -61,5 +67,27 @@ class Label(QLabel):
         self.setFont(font(role))
         self.setForegroundRole(ink.value)
 
+    def minimumSizeHint(self) -> QSize:
+        hint = super().minimumSizeHint()
+        return QSize(min(hint.width(), 24), hint.height()) if self.elides else hint
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if not self.elides:
+            super().paintEvent(event)
+            return
+        painter = QPainter(self)
+        painter.setFont(self.font())
+        draw_text(painter, QRectF(self.contentsRect()), self.text(), self.palette().color(self.foregroundRole()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._say_all_when_cut()
+
+    def _say_all_when_cut(self) -> None:
+        if self.elides:
+            cut = self.fontMetrics().horizontalAdvance(self.text()) > self.contentsRect().width()
+            self.setToolTip(self.text() if cut else "")
+
     def _render(self) -> None:
         self.setText(self._appearance.said(self._says))
+        self._say_all_when_cut()

@@ -38,9 +38,12 @@ class NoticeBox(QFrame):
         self._verdict = verdict
         self._raised = raised
         self._label = Label(appearance, says, wrap=True, selectable=not raised)
+        self._label.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        # The first line stands level with the mark and the buttons.
+        self._label.setContentsMargins(0, 5, 0, 5)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         layout = QHBoxLayout(self)
-        layout.setContentsMargins(int(_MARK) + 18, 8, 8, 8)
+        layout.setContentsMargins(int(_MARK) + 20, 8, 8, 8)
         layout.setSpacing(8)
         layout.addWidget(self._label, 1)
         if action is not None:
@@ -72,7 +75,7 @@ class NoticeBox(QFrame):
             rounded_box(painter, area, RADIUS_FIELD + 2, tokens.card, tokens.line_strong)
         else:
             rounded_box(painter, area, RADIUS_FIELD, tone.wash)
-        mark = QRectF(10, 9, _MARK, _MARK)
+        mark = QRectF(10, 11, _MARK, _MARK)
         rounded_box(painter, mark, 5, tone.wash)
         painter.setFont(font(TextRole.STRONG))
         draw_text(painter, mark, MARKS[self._verdict], tone.ink, Qt.AlignmentFlag.AlignCenter)

@@ -1,7 +1,24 @@
 """A page or a pane that scrolls up and down, and never sideways."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QWidget
+
+from gpuplanner.ui.tokens import GAP
+
+COLUMN = 760
+"""The width of a page that is read rather than scanned."""
+
+
+def column_page(inner: QWidget) -> QScrollArea:
+    """A column of cards in the middle of a page, as wide as can be read with ease, that scrolls."""
+    content = QWidget()
+    inner.setMaximumWidth(COLUMN)
+    layout = QHBoxLayout(content)
+    layout.setContentsMargins(GAP + 2, GAP + 2, GAP + 2, GAP + 2)
+    layout.addStretch(1)
+    layout.addWidget(inner, COLUMN, Qt.AlignmentFlag.AlignTop)
+    layout.addStretch(1)
+    return scrolling(content)
 
 
 def scrolling(content: QWidget) -> QScrollArea:
