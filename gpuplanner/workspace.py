@@ -20,6 +20,7 @@ from gpuplanner.catalog.overlays import overlay_files
 from gpuplanner.catalog.reading import load_catalog
 from gpuplanner.catalog.search import CatalogIndex
 from gpuplanner.engine import estimating
+from gpuplanner.engine.changes import advised
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import machine_of
@@ -129,6 +130,11 @@ class Workspace:
     def estimate(self, plan: Plan) -> Estimate:
         """The estimate of a plan on the machine it names. Raises InputError when it names none or an unknown one."""
         return estimating.estimate(plan, *self._subject(plan), self.efficiencies, self.catalog.rules)
+
+    def advised(self, made: Estimate) -> Estimate:
+        """The estimate with the smallest changes that help, where it does not fit or misses a goal."""
+        model = self.architecture(made.plan.workload.model)
+        return advised(made, model, self.efficiencies, self.catalog.gpus)
 
     def explained(self, plan: Plan) -> Estimate:
         """The same estimate with the derivation of every figure."""

@@ -17,7 +17,7 @@ def estimate(options: argparse.Namespace, context: Context) -> int:
     """Estimate a plan on the machine it names, or on the best of the catalog when it names none."""
     asked = plan_of(options, context)
     chosen_for_you = asked.machine is None
-    result = context.workspace.estimate(with_machine(asked, context))
+    result = context.workspace.advised(context.workspace.estimate(with_machine(asked, context)))
     if options.json:
         print_json(estimate_data(result, context.translator) | {"machine_chosen": chosen_for_you})
     else:
