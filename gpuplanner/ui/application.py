@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.background import Cancel, Jobs
+from gpuplanner.ui.compositing import composited
 from gpuplanner.ui.crash import catch_crashes
 from gpuplanner.ui.fonts import load_fonts
 from gpuplanner.ui.help_page.page import help_place
@@ -112,7 +113,7 @@ def main(argv: Sequence[str]) -> int:
         return 0
     load_fonts()
     workspace = Workspace(home)
-    session = Session(Dresser(application), workspace, workspace.settings, places())
+    session = Session(Dresser(application, native=not composited(application)), workspace, workspace.settings, places())
     catch_crashes(session.appearance, lambda: session.window)
     first = SingleInstance(name)
     first.handed.connect(lambda files: _raise(session.window, files))

@@ -25,7 +25,7 @@ class Dresser:
     """Keeps the style object of the application and gives it the tokens of a theme."""
 
     def __init__(self, application: QApplication, *, native: bool = False) -> None:
-        """With `native` Qlementine is left alone and Fusion used, as where Qlementine has no wheel."""
+        """With `native` Fusion is used: where Qlementine has no wheel, and where windows cannot be translucent."""
         self._application = application
         self._qlementine = None if native else _qlementine_style()
         if self._qlementine is not None:
@@ -186,6 +186,11 @@ def _fusion_sheet(tokens: Tokens) -> str:
     QMenu::item:selected {{ background: {tokens.primary_wash}; color: {tokens.text}; }}
     QMenu::item:disabled {{ color: {tokens.muted}; }}
     QMenu::separator {{ height: 1px; background: {tokens.line}; margin: 4px 8px; }}
+    QComboBox QAbstractItemView {{ background: {tokens.card}; color: {tokens.text}; outline: none; padding: 3px;
+        border: 1px solid {tokens.line_strong}; selection-background-color: {tokens.primary_wash};
+        selection-color: {tokens.text}; }}
+    QComboBox QAbstractItemView::item {{ min-height: 28px; padding: 0 8px; border-radius: 5px; }}
+    QComboBox QAbstractItemView::item:selected {{ background: {tokens.primary_wash}; color: {tokens.text}; }}
     QToolTip {{ background: {tokens.card}; color: {tokens.text}; border: 1px solid {tokens.line_strong};
         padding: 5px 7px; }}
     """

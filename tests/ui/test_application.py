@@ -1,4 +1,5 @@
 import os
+import shutil
 import subprocess
 import sys
 
@@ -6,6 +7,7 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
+from gpuplanner.ui.compositing import composited
 from gpuplanner.ui.crash import CrashDialog, catch_crashes, details
 from gpuplanner.ui.single_instance import SingleInstance, hand_over, server_name
 
@@ -200,3 +202,25 @@ def test_the_window_opens_and_closes(tmp_path):
     assert run.stdout.strip() == "Window True", run.stderr
     assert run.returncode == 0
     assert "Traceback" not in run.stderr
+
+
+@pytest.mark.skipif(shutil.which("xvfb-run") is None, reason="there is no X server here to try it on")
+def test_a_screen_without_a_compositor_gets_plain_menus():
+    script = (
+        "from PySide6.QtWidgets import QApplication; from gpuplanner.ui.compositing import composited;"
+        "application = QApplication([]); print(application.platformName(), composited(application))"
+    )
+    environment = {**os.environ, "QT_QPA_PLATFORM": "xcb"}
+    run = subprocess.run(
+        ["xvfb-run", "-a", sys.executable, "-c", script],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert run.stdout.strip() == "xcb False", run.stderr
+
+
+def test_any_other_screen_is_composited(qapp):
+    assert composited(qapp)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QFontMetricsF, QPaintEvent, QWheelEvent
-from PySide6.QtWidgets import QComboBox, QSizePolicy, QWidget
+from PySide6.QtWidgets import QComboBox, QSizePolicy, QStyledItemDelegate, QWidget
 
 from gpuplanner.messages import Message, MessageValue
 from gpuplanner.ui.appearance import Appearance
@@ -32,6 +32,8 @@ class ChoiceBox(KeyboardFocus, QComboBox):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMaxVisibleItems(14)
+        # The delegate that a combo box has by itself knows nothing of style sheets.
+        self.setItemDelegate(QStyledItemDelegate(self))
         self.activated.connect(self._activated)
         appearance.languageChanged.connect(self._render)
         appearance.themeChanged.connect(self.update)
