@@ -45,6 +45,8 @@ def header_unit(column: Column, display: Display) -> HeaderUnit:
             return HeaderUnit("MiB", KIB * KIB) if binary else HeaderUnit("MB", KB * KB)
         case Unit.BYTE:
             return HeaderUnit("GiB", GIB) if binary else HeaderUnit("GB", GB)
+        case Unit.BYTE_PER_TOKEN:
+            return HeaderUnit("KiB", KIB) if binary else HeaderUnit("kB", KB)
         case Unit.BYTE_PER_S:
             return HeaderUnit("GB/s", GB)
         case Unit.BIT_PER_S:

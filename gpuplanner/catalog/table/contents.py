@@ -16,6 +16,9 @@ from gpuplanner.units import GIB, TERA, Unit
 
 Entry = TypeVar("Entry", bound=Gpu | Instance | Model)
 
+_KV_BYTES = 2.0
+"""Of one number in a KV cache kept at 16 bits."""
+
 _TEXT, _DATE, _NUMBER = ColumnKind.TEXT, ColumnKind.DATE, ColumnKind.NUMBER
 
 
@@ -218,6 +221,10 @@ def model_table(catalog: Catalog) -> Table[Model]:
             return None
         return float(sum(group.count * group.attention.cache_elements_per_token for group in shape.groups))
 
+    def cached_bytes(model: Model) -> float | None:
+        elements = cached(model)
+        return None if elements is None else elements * _KV_BYTES
+
     def experts(model: Model) -> float | None:
         return float(max(g.mlp.experts for g in model.architecture.groups)) if model.architecture else None
 
@@ -241,6 +248,7 @@ def model_table(catalog: Catalog) -> Table[Model]:
             Column("experts", _NUMBER, Unit.COUNT): experts,
             Column("max_positions", _NUMBER, Unit.TOKEN): context,
             Column("kv_elements_per_token", _NUMBER, Unit.COUNT, derived=True): cached,
+            Column("kv_bytes_per_token", _NUMBER, Unit.BYTE_PER_TOKEN, derived=True): cached_bytes,
             Column("licence", _TEXT): lambda model: model.licence or None,
         },
     )

@@ -26,6 +26,7 @@ EQUAL_WITHIN = 0.005
 _COMPARISON = re.compile(r"^(>=|<=|>|<|==?)\s*(.*)$")
 _NUMBER = re.compile(r"^[$¥€£]?\s*([+-]?(?:\d[\d,_]*\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*(.*)$", re.IGNORECASE)
 _DATE = re.compile(r"^\d{4}(?:-\d{2}(?:-\d{2})?)?$")
+_WORDS = re.compile(r'"([^"]*)"?|([^\s"|]+)|(\|)')
 _SIGNS = {"≥": ">=", "≤": "<=", "≠": "!", "！": "!", "～": "..", "~": "..", "…": "..", "...": ".."}
 
 _BYTES = {
@@ -36,6 +37,7 @@ _BYTES = {
 _SI = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15, "e": 1e18}
 _UNITS: dict[Unit, dict[str, float]] = {
     Unit.BYTE: _BYTES | {"g": 1e9, "t": 1e12, "m": 1e6},
+    Unit.BYTE_PER_TOKEN: _BYTES,
     Unit.BYTE_PER_S: {name + "/s": size for name, size in _BYTES.items()},
     Unit.BIT_PER_S: {p + end: size for p, size in _SI.items() for end in ("bit/s", "bps", "b/s") if p},
     Unit.FLOP_PER_S: {p + end: size for p, size in _SI.items() for end in ("flops", "flop/s", "ops", "op/s") if p}
@@ -80,6 +82,21 @@ def parse_filter(text: str, column: Column, display: Display) -> Filter | None:
     if not all(terms):
         raise _error("empty_term", column, text)
     return Filter(tuple(_read(term, column, display) for term in terms), negated)
+
+
+def parse_words(text: str) -> list[list[str]]:
+    """The words of each alternative of a text that is looked for in any column; quotes keep `|` and spaces.
+
+    Without any word there is one alternative that everything meets.
+    """
+    typed = unicodedata.normalize("NFKC", text[:LONGEST_FILTER]).casefold()
+    alternatives: list[list[str]] = [[]]
+    for quoted, plain, bar in _WORDS.findall(typed):
+        if bar:
+            alternatives.append([])
+        elif quoted or plain:
+            alternatives[-1].append(quoted or plain)
+    return [words for words in alternatives if words] or [[]]
 
 
 def _holds(term: _Term, values: Values) -> Mask:

@@ -8,10 +8,13 @@ import numpy as np
 
 from gpuplanner.catalog.table.columns import Column, ColumnKind
 from gpuplanner.catalog.table.contents import Table
-from gpuplanner.catalog.table.filters import parse_filter
+from gpuplanner.catalog.table.filters import parse_filter, parse_words
 from gpuplanner.catalog.table.values import Cell, Mask, Numbers, Ranks, Texts, Values, first_rows
 from gpuplanner.messages import InputError, msg
 from gpuplanner.units import Display
+
+ANYWHERE = "*"
+"""Before a key of the filters that is about no single column: its words are looked for in all columns of words."""
 
 
 class Sort(NamedTuple):
@@ -69,6 +72,8 @@ class Tables:
     ) -> Page:
         """A page of a table. `filters` by column id; all of them must hold. Without `sort`, in the catalog's order.
 
+        A key that begins with `ANYWHERE` filters by words in any column: each word of an alternative has to be found.
+
         `display`: the units that bare numbers of a filter are in, as in the header. Raises InputError for a filter that
         cannot be read and for a column that does not exist; KeyError for such a table.
         """
@@ -101,6 +106,9 @@ class Tables:
         stored = self._tables[table]
         kept = np.ones(len(stored.ids), dtype=np.bool_)
         for name, text in filters.items():
+            if name.startswith(ANYWHERE):
+                kept &= _kept_anywhere(stored, text)
+                continue
             read = parse_filter(text, _column(stored, table, name), display)
             if read is not None:
                 kept &= read.kept(stored.values[name])
@@ -114,6 +122,17 @@ def _stored(table: Table[Any]) -> _Stored:
         for column, read in table.readers.items()
     }
     return _Stored(tuple(entry.id for entry in entries), {c.id: c for c in table.columns}, values)
+
+
+def _kept_anywhere(stored: _Stored, text: str) -> Mask:
+    texts = [values for values in stored.values.values() if isinstance(values, Texts)]
+    found = np.zeros(len(stored.ids), dtype=np.bool_)
+    for words in parse_words(text):
+        every = np.ones(len(stored.ids), dtype=np.bool_)
+        for word in words:
+            every &= np.logical_or.reduce([values.containing(word) for values in texts])
+        found |= every
+    return found
 
 
 def _column(stored: _Stored, table: str, name: str) -> Column:

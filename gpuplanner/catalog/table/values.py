@@ -98,6 +98,10 @@ class Texts:
         found: Mask = passes[self._places]
         return found
 
+    def containing(self, word: str) -> Mask:
+        """The rows whose text contains a folded word."""
+        return self.passing(lambda text: word in text)
+
     def cell(self, row: int) -> str | None:
         place = int(self._places[row])
         return None if place < 0 else self._texts[place]

@@ -1,0 +1,56 @@
+"""Words in any column of a table: each word of an alternative has to be found, whatever the column."""
+
+import pytest
+
+from gpuplanner.catalog.search import CatalogIndex
+from gpuplanner.catalog.table.filters import parse_words
+
+
+@pytest.fixture(scope="module")
+def index(shipped_catalog):
+    return CatalogIndex(shipped_catalog)
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("", [[]]),
+        ("A100|H100", [["a100"], ["h100"]]),
+        ("a100 80gb | l4", [["a100", "80gb"], ["l4"]]),
+        ('"A100 SXM4|x" hbm', [["a100 sxm4|x", "hbm"]]),
+        ("||", [[]]),
+        ('"open', [["open"]]),
+        ("Ａ１００", [["a100"]]),
+    ],
+)
+def test_words_of_a_text(typed, words):
+    assert parse_words(typed) == words
+
+
+def names(index, table, filters):
+    return [row.cells[0] for row in index.page(table, filters, limit=1000, columns=["name"]).rows]
+
+
+def test_each_word_may_stand_in_another_column(index):
+    found = names(index, "gpus", {"*": "hopper nvlink"})
+    assert "H100 SXM5 80GB" in found
+    assert "H100 PCIe 80GB" not in names(index, "gpus", {"*": "hopper sxm5"})
+
+
+def test_alternatives_add_up_and_several_filters_meet(index):
+    both = set(names(index, "gpus", {"*": "a100|h100"}))
+    assert both == set(names(index, "gpus", {"*": "a100"})) | set(names(index, "gpus", {"*": "h100"}))
+    pcie = set(names(index, "gpus", {"*": "pcie"}))
+    assert set(names(index, "gpus", {"*1": "a100|h100", "*2": "pcie"})) == both & pcie
+    assert "H100 NVL 94GB" in both & pcie
+
+
+def test_nothing_typed_keeps_everything(index, shipped_catalog):
+    assert index.page("gpus", {"*": "  "}, limit=0).total == len(shipped_catalog.gpus)
+
+
+def test_a_token_in_the_kv_cache_is_two_bytes_a_number(index):
+    rows = index.page("models", limit=1000, columns=["kv_elements_per_token", "kv_bytes_per_token"]).rows
+    known = [row.cells for row in rows if row.cells[0] is not None]
+    assert known
+    assert all(in_bytes == 2 * numbers for numbers, in_bytes in known)
