@@ -53,7 +53,7 @@ def test_sel10_a_price_that_no_source_gives_is_not_known_and_not_0(shipped_catal
 
 
 def test_sel11_a_price_is_that_of_the_whole_machine(shipped_catalog):
-    """The GPU's share of a2-highgpu-1g alone was 0.94 at the time, machine and GPU together 4.05."""
+    """A price of 0.94 was the host's alone; machine and GPU together cost 4.05 then, and 3.67 since August 2026."""
     price = shipped_catalog.instances["gcp/a2-highgpu-1g"].price(PriceKind.ON_DEMAND)
     assert price is not None
     assert price.per_hour == pytest.approx(4.05, rel=0.10)
