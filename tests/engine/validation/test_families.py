@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.catalog.names import names_of
 from gpuplanner.engine.validation.families import FAMILIES, recognise, row_outcomes, validate_rows
+from gpuplanner.engine.validation.names import ResolvedNames
 from gpuplanner.engine.validation.rows import Row, ValidationContext, outcome_of
 from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import InputError, Language, Translator, msg
@@ -112,3 +114,29 @@ def test_an_outcome_as_data_has_the_fixed_fields(context):
     assert fixed <= data.keys()
     assert (data["metric"], data["measured"], data["predicted"]) == ("speed", 3.0, None)
     assert data["refused"] == "Column kind is empty, and the row cannot be placed without it"
+
+
+@pytest.fixture(scope="module")
+def real_context(shipped_catalog, shipped_efficiencies):
+    names = ResolvedNames(shipped_catalog, names_of(shipped_catalog))
+    return ValidationContext(names, shipped_efficiencies, shipped_catalog.gpus, shipped_catalog.models)
+
+
+def test_every_public_file_is_recognised_and_no_row_is_dropped(shared_dir, real_context):
+    files = sorted((shared_dir / "validation").glob("*.csv"))
+    assert len(files) >= 15
+    placed: dict[str, int] = {}
+    for path in files:
+        with path.open(encoding="utf-8", newline="") as file:
+            lines = list(csv.DictReader(file))
+        found = validate_rows(path.name, lines, real_context)
+        ids = [line.get("id") or str(number) for number, line in enumerate(lines, start=2)]
+        assert list(dict.fromkeys(o.id for o in found)) == list(dict.fromkeys(ids)), path.name
+        for outcome in found:
+            assert (outcome.predicted is None) == (outcome.refused is not None)
+            assert outcome.metric in lines[0]
+        placed[path.stem] = sum(o.refused is None for o in found)
+    assert placed["training_llm"] > 4000
+    assert placed["inference_llm_online"] > 2000
+    assert placed["kv_cache"] > 40
+    assert placed["training_vision"] == 0
