@@ -34,7 +34,7 @@ PHASE_PARTS: Mapping[str, tuple[str, ...]] = {
     "forward": (*_STATES, "activations", "gathered"),
     "backward": (*_STATES, "activations", "late_workspace", "loss", "gathered", "buckets"),
     "reduce": ("weights", "base", "cast", "gradients", "optimizer", "layer", "workspace", "gathered", "buckets"),
-    "step": ("weights", "base", "gradients", "optimizer", "step_copy"),
+    "step": ("weights", "base", "gradients", "optimizer", "buckets", "step_copy"),
 }
 """What is in memory in each phase, in the order of `phase_bytes`."""
 SHOWN_AS = {"early_gradients": "gradients", "late_workspace": "workspace", "layer": "activations"}

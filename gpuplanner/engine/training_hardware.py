@@ -1,7 +1,7 @@
 """The numbers of a machine that training depends on: memory, rates, and what collectives reach on its links."""
 
 from gpuplanner.catalog.efficiency import Efficiencies
-from gpuplanner.catalog.entries import Gpu, GpuProperty
+from gpuplanner.catalog.entries import GpuProperty
 from gpuplanner.engine.links import (
     NETWORK,
     Collective,
@@ -10,22 +10,11 @@ from gpuplanner.engine.links import (
     reach,
 )
 from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.serving_machine import usable_bytes
 from gpuplanner.engine.training_inputs import HardwareNumbers
 from gpuplanner.facts import MissingFactError
 
-USABLE_SHARE = 0.985
-"""Of the nominal memory what a program can allocate, where the catalog knows neither the reported nor the usable size:
-NVIDIA cards report 0.96–0.995 of it."""
 NOT_USED = 1e30
-
-
-def usable_bytes(gpu: Gpu) -> float:
-    """What a program can allocate on one GPU. Raises MissingFactError when no memory size is known."""
-    for name in (GpuProperty.MEMORY_USABLE_BYTES, GpuProperty.MEMORY_REPORTED_BYTES):
-        known = gpu.known(name)
-        if known is not None:
-            return known.value
-    return gpu.value(GpuProperty.MEMORY_BYTES) * USABLE_SHARE
 
 
 def hardware_numbers(machine: Machine, efficiencies: Efficiencies) -> HardwareNumbers:
@@ -45,7 +34,7 @@ def hardware_numbers(machine: Machine, efficiencies: Efficiencies) -> HardwareNu
     return HardwareNumbers(
         gpus=float(machine.gpus),
         gpus_per_node=float(machine.gpus_per_node),
-        usable_bytes=usable_bytes(gpu) * fraction,
+        usable_bytes=usable_bytes(gpu, efficiencies) * fraction,
         hbm_bytes_per_s=gpu.value(GpuProperty.HBM_BYTES_PER_S) * fraction,
         link_bytes_per_s=machine.link_bytes_per_s,
         network_bytes_per_s=network,

@@ -35,7 +35,7 @@ from gpuplanner.engine.training_model import ModelNumbers
 from gpuplanner.engine.training_split import Split
 
 GATHERED_BYTES = 2.0
-"""Weights are gathered in 16 bits, unless they are kept in fewer."""
+"""Weights are gathered in 16 bits, unless they are kept in fewer; FSDP wants those that it splits in one format."""
 NOTHING = 0.0
 
 
@@ -151,7 +151,7 @@ def memory_numbers(model: ModelNumbers, software: SoftwareNumbers, layout: Layou
         NOTHING,
         NOTHING,
         NOTHING,
-        NOTHING,
+        states.buckets,
         states.step_copy,
     )
     allocated = allocated_bytes(load, forward, backward, reduce, step)
@@ -192,16 +192,17 @@ def _states(model: ModelNumbers, software: SoftwareNumbers, layout: LayoutNumber
     end_each: Number = GATHERED_BYTES
     sharded = layout.shard_weights
     if model.frozen:
+        end_each = where(layout.shard_base > 0, GATHERED_BYTES, software.frozen_end_bytes)
+        gathered_each = software.frozen_weight_bytes
         base_shards = 1.0 + layout.shard_base * (part.shard_members - 1.0)
         base = frozen_base_bytes(
             weights_here,
             layers,
             software.frozen_weight_bytes,
             part.plain_parameters,
-            software.frozen_end_bytes,
+            end_each,
             base_shards,
         )
-        gathered_each, end_each = software.frozen_weight_bytes, software.frozen_end_bytes
         sharded = layout.shard_base
     elsewhere = maximum(sharded * (part.shard_members > 1), layout.offload_weights)
     live = maximum(layers / part.stage_layers * software.gathered_layers, software.gathered_parameters)
@@ -221,7 +222,11 @@ def _states(model: ModelNumbers, software: SoftwareNumbers, layout: LayoutNumber
         ),
         gathered=gather_bytes(elsewhere, live, layers, gathered_each, part.plain_parameters, end_each),
         buckets=bucket_bytes(
-            software.bucket_bytes, software.bucket_parameters, trained[0] + trained[1], part.data_members
+            software.bucket_bytes,
+            software.bucket_parameters,
+            trained[0] + trained[1],
+            part.data_members,
+            layout.shard_weights,
         ),
     )
 

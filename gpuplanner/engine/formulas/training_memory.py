@@ -154,7 +154,8 @@ def gather_bytes(
 
 @formula(
     Unit.BYTE,
-    "bytes_per_bucket_parameter · min(bucket_parameters, trained_parameters) · (data_parallel > 1)",
+    "bytes_per_bucket_parameter · min(bucket_parameters, trained_parameters) · (data_parallel > 1)"
+    " · (1 - weights_are_sharded)",
     "buckets in which gradients wait to be reduced",
 )
 def bucket_bytes(
@@ -162,9 +163,14 @@ def bucket_bytes(
     bucket_parameters: Number,
     trained_parameters: Number,
     data_parallel: Number,
+    weights_are_sharded: Number,
 ) -> Number:
-    """Buffers that collect gradients before they are reduced over data-parallel ranks; none on a single one."""
-    return bytes_per_bucket_parameter * minimum(bucket_parameters, trained_parameters) * (data_parallel > 1)
+    """Buffers that collect gradients before they are reduced over data-parallel ranks, and weights that come back.
+
+    None on a single rank; with sharded weights they are small beside what is gathered.
+    """
+    bucket = bytes_per_bucket_parameter * minimum(bucket_parameters, trained_parameters)
+    return bucket * (data_parallel > 1) * (1.0 - weights_are_sharded)
 
 
 @formula(
