@@ -45,17 +45,18 @@ def read_gpu(record: Record, source_of: SourceOf, pcie: Source, problems: list[P
     fields.only(_ENTRY)
     name = fields.text("name", required=True)
     vendor = fields.text("vendor", required=True)
-    statements = [*_statements(fields, source_of, _no_basis)]
+    main = fields.text("source")
+    statements = [*_statements(fields, source_of, main, _no_basis)]
     remarks: list[Remark] = []
     failed = False
     for group in fields.records("also"):
         inner = Fields(group, problems)
         inner.only(_STATEMENT)
-        statements += _statements(inner, source_of, _basis_words(inner))
+        statements += _statements(inner, source_of, main, _basis_words(inner))
         failed |= inner.failed
     for item in fields.records("remarks"):
         inner = Fields(item, problems)
-        remark = _remark(inner, source_of)
+        remark = _remark(inner, source_of, main)
         failed |= inner.failed
         if remark:
             remarks.append(remark)
@@ -112,9 +113,11 @@ def _basis_words(fields: Fields) -> Callable[[NumberField], Basis]:
     return lambda field: with_words(field.basis, words)
 
 
-def _statements(fields: Fields, source_of: SourceOf, basis_of: Callable[[NumberField], Basis]) -> Iterator[_Statement]:
+def _statements(
+    fields: Fields, source_of: SourceOf, main: str, basis_of: Callable[[NumberField], Basis]
+) -> Iterator[_Statement]:
     present = [name for name in fields.record.values if name in GPU_NUMBERS]
-    source = source_named(fields, source_of)
+    source = source_named(fields, source_of, main)
     if source is None:
         return
     note, note_zh = fields.text("note"), fields.text("note_zh")
@@ -126,9 +129,9 @@ def _statements(fields: Fields, source_of: SourceOf, basis_of: Callable[[NumberF
             yield _Statement(field, fact)
 
 
-def source_named(fields: Fields, source_of: SourceOf) -> Source | None:
-    """The source that an entry names. A reference to one that does not exist is kept as a problem."""
-    reference = fields.text("source")
+def source_named(fields: Fields, source_of: SourceOf, otherwise: str = "") -> Source | None:
+    """The source that an entry names, or that of `otherwise`. One that does not exist is kept as a problem."""
+    reference = fields.text("source") or otherwise
     try:
         return source_of(reference)
     except KeyError:
@@ -140,8 +143,8 @@ def _properties(statements: Iterable[_Statement], pcie: Source) -> Iterator[tupl
     by_property: dict[GpuProperty, list[_Statement]] = {}
     for statement in statements:
         by_property.setdefault(statement.field.property, []).append(statement)
-        if one_way := _one_way(statement):
-            by_property[statement.field.property].append(one_way)
+    for stated in by_property.values():
+        stated += [halved for statement in stated if (halved := _one_way(statement))]
     if computed := _pcie_rate(by_property, pcie):
         by_property.setdefault(GpuProperty.PCIE_BYTES_PER_S, []).append(computed)
     for name, stated in by_property.items():
@@ -157,8 +160,9 @@ def _one_way(statement: _Statement) -> _Statement | None:
     fact = statement.fact
     if fact.basis.direction is not Direction.BOTH_WAYS:
         return None
+    field = replace(statement.field, basis=replace(statement.field.basis, direction=Direction.ONE_WAY))
     basis = replace(fact.basis, direction=Direction.ONE_WAY)
-    return _Statement(GPU_NUMBERS["link_gb_per_s"], replace(fact, value=fact.value / 2.0, basis=basis))
+    return _Statement(field, replace(fact, value=fact.value / 2.0, basis=basis))
 
 
 def _pcie_rate(stated: Mapping[GpuProperty, list[_Statement]], source: Source) -> _Statement | None:
@@ -173,9 +177,9 @@ def _pcie_rate(stated: Mapping[GpuProperty, list[_Statement]], source: Source) -
     return _Statement(_PCIE, Fact(rate * lanes[0].fact.value / 16.0, Unit.BYTE_PER_S, source, _PCIE.basis))
 
 
-def _remark(fields: Fields, source_of: SourceOf) -> Remark | None:
+def _remark(fields: Fields, source_of: SourceOf, main: str) -> Remark | None:
     fields.only(("kind", "en", "zh", "source"))
-    source = source_named(fields, source_of)
+    source = source_named(fields, source_of, main)
     english = fields.text("en")
     chinese = fields.text("zh")
     if not english and not chinese:

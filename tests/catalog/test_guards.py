@@ -43,7 +43,9 @@ def faulty(instances):
 
 
 def test_a_price_of_nothing_is_found():
-    assert price_of_nothing(0.0).id == "overlay.price.zero"
+    found = price_of_nothing(0.0)
+    assert found is not None
+    assert found.id == "overlay.price.zero"
     assert price_of_nothing(0.01) is None
 
 
@@ -87,7 +89,9 @@ def test_a_discount_against_published_prices_passes_but_the_price_of_one_does_no
     assert faulty([*published, offer("agreed", 8, 20.0)]) == set()
     agreed, single = offer("agreed", 8, 20.0), offer("single", 8, 6.9)
     assert price_of_one_gpu(agreed, agreed.prices[0], published) is None
-    assert price_of_one_gpu(single, single.prices[0], published).id == "overlay.price.of_one"
+    found = price_of_one_gpu(single, single.prices[0], published)
+    assert found is not None
+    assert found.id == "overlay.price.of_one"
     two = offer("two", 2, 6.9)
     assert price_of_one_gpu(two, two.prices[0], published) is None
 

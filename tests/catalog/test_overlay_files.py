@@ -8,7 +8,7 @@ from gpuplanner.catalog.files.csv_file import parse_csv
 from gpuplanner.catalog.files.records import Fields, Record, parse_number
 from gpuplanner.catalog.files.text import LARGEST_BYTES, decode, read_bytes
 from gpuplanner.catalog.files.yaml_file import DEEPEST, parse_yaml
-from gpuplanner.catalog.problems import Refused
+from gpuplanner.catalog.problems import Problem, Refused
 from gpuplanner.messages import Language, Translator
 
 TABLE = "provider,name,gpu,note\nAcme,a,T4,显存 16 GB\n"
@@ -91,21 +91,21 @@ def test_rows_know_their_lines_across_quoted_line_ends(csv):
 
 
 def test_a_row_with_too_many_cells_is_told_and_the_others_are_read(csv):
-    problems = []
+    problems: list[Problem] = []
     _, rows = csv(b"provider,name\nA,1,234\nB,2\n", problems)
     assert [row.values["provider"] for row in rows] == ["B"]
     assert [(p.line, p.what.id) for p in problems] == [(2, "overlay.row.cells")]
 
 
 def test_a_quotation_mark_that_never_ends_is_told(csv):
-    problems = []
+    problems: list[Problem] = []
     _, rows = csv(b'provider,name\nA,1\nB,"2\n', problems)
     assert [row.values["provider"] for row in rows] == ["A"]
     assert [(p.line, p.what.id) for p in problems] == [(3, "overlay.file.not_csv")]
 
 
 def test_a_cell_without_end_is_told(csv):
-    problems = []
+    problems: list[Problem] = []
     csv(b"provider,name\nA," + b"x" * 200_000 + b"\n", problems)
     assert [p.what.id for p in problems] == ["overlay.file.not_csv"]
 
@@ -187,7 +187,7 @@ def test_numbers_are_plain_digits(text, number):
 
 @pytest.mark.parametrize("value", ["=cmd|' /C calc'!A0", "+1+2", "@SUM(A1)", "-cmd", "\t=1"])
 def test_a_formula_is_refused_in_a_text(value):
-    problems = []
+    problems: list[Problem] = []
     assert Fields(Record("f.csv", 2, {"name": value}), problems).text("name") == ""
     assert [p.what.id for p in problems] == ["overlay.value.formula"]
     assert problems[0].field == "name"
@@ -195,7 +195,7 @@ def test_a_formula_is_refused_in_a_text(value):
 
 @pytest.mark.parametrize("value", ["A100 (80 GB)", "-5", "- none", "H100-SXM"])
 def test_a_name_is_no_formula(value):
-    problems = []
+    problems: list[Problem] = []
     assert Fields(Record("f.csv", 2, {"name": value}), problems).text("name") == value
     assert problems == []
 
@@ -208,6 +208,6 @@ def test_a_name_is_no_formula(value):
     ],
 )  # fmt: skip
 def test_dates_are_iso(text, date):
-    problems = []
+    problems: list[Problem] = []
     assert Fields(Record("f.csv", 2, {"price_date": text}), problems).date("price_date") == date
     assert bool(problems) == (not date)
