@@ -7,6 +7,7 @@ import pytest
 
 from gpuplanner.catalog.reading import load_catalog
 from gpuplanner.catalog.rules import FACTOR_UNITS, KINDS, PER, VERDICTS, bearing_on
+from gpuplanner.messages import Language, Translator
 from gpuplanner.paths import shipped
 from gpuplanner.units import GIB
 
@@ -71,6 +72,19 @@ def test_every_rule_says_everything_in_both_languages(rules):
             assert CHINESE.search(chinese), rule.id
             assert chinese[-1] in "。？", rule.id
             assert not re.search(r"[;?!]|[\u4e00-\u9fff],|,[\u4e00-\u9fff]", chinese), rule.id
+
+
+@pytest.mark.parametrize("language", Language)
+def test_every_kind_and_verdict_has_a_name_in_both_languages(catalog, language):
+    translator = Translator(language)
+    for rule in catalog.rules:
+        assert translator.has(f"catalog.verdict.{rule.verdict.replace(' ', '_')}"), rule.verdict
+        assert translator.has(f"catalog.rule.{rule.kind.replace(' ', '_')}"), rule.kind
+    for gpu in catalog.gpus.values():
+        for remark in gpu.remarks:
+            assert translator.has(f"catalog.remark.{remark.kind.replace('-', '_')}"), remark.kind
+            assert CHINESE.search(remark.text_zh), gpu.id
+            assert not CHINESE.search(remark.text_en), gpu.id
 
 
 def test_the_verdicts_of_the_design(rules):
