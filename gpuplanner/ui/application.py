@@ -3,11 +3,13 @@
 import sys
 from collections.abc import Sequence
 from datetime import date
+from pathlib import Path
 from typing import Any
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
-from gpuplanner.messages import msg
+from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.background import Cancel, Jobs
 from gpuplanner.ui.compositing import composited
@@ -18,7 +20,7 @@ from gpuplanner.ui.notices import Notices
 from gpuplanner.ui.palette.items import PaletteProvider
 from gpuplanner.ui.palette.providers import ActionProvider, GlossaryProvider, SettingProvider
 from gpuplanner.ui.places import Context, Heading, Location, Place
-from gpuplanner.ui.settings import Settings
+from gpuplanner.ui.settings import ForgivingSettings, MemorySettings, Settings
 from gpuplanner.ui.settings_page.page import settings_place
 from gpuplanner.ui.shell.window import Window
 from gpuplanner.ui.single_instance import SingleInstance, hand_over, server_name
@@ -40,6 +42,7 @@ class Session:
         workspace: Any,
         settings: Settings,
         shown: Sequence[Place],
+        notices: Notices | None = None,
     ) -> None:
         self.appearance = Appearance(settings)
         self.dresser = dresser
@@ -47,11 +50,15 @@ class Session:
         # Connected first, so that the palette is right when widgets hear of the change.
         self.appearance.themeChanged.connect(self._dress)
         self.jobs = Jobs()
-        self.notices = Notices()
+        self.notices = notices or Notices()
+        self._workspace = workspace
+        self._waiting: list[str] = []
+        self._begun = False
         context = Context(self.appearance, settings, self.jobs, self.notices, self._go, workspace)
-        self.window = Window(context, shown, foot=(help_place(), settings_place(date.today)))
+        help_, preferences = help_place(), settings_place(date.today)
+        self.window = Window(context, shown, foot=(help_, preferences))
         providers: list[PaletteProvider] = [
-            ActionProvider(self.appearance, (*shown, help_place()), self._heading, self._go),
+            ActionProvider(self.appearance, (*shown, help_), self._heading, self._go),
             SettingProvider(self.appearance),
             GlossaryProvider(self.appearance, self._go),
         ]
@@ -59,12 +66,26 @@ class Session:
             providers += place.providers(context) if place.providers else ()
         for provider in providers:
             self.window.add_provider(provider)
-        self._workspace = workspace
 
-    def open_catalog(self) -> None:
-        """Read the catalog beside the window, and say in the status bar what it holds."""
+    def begin(self, files: Sequence[str] = ()) -> None:
+        """Read the catalog beside the window; then show the place of last time, and open the files."""
+        self._waiting += files
         self.window.status_bar.show_catalog(msg("ui.status.catalog.reading"))
         self.jobs.run(self._read_catalog, self._catalog_read, urgent=True)
+
+    def open_files(self, files: Sequence[str]) -> None:
+        """Open files now, or as soon as there is a catalog to read them with."""
+        if not self._begun:
+            self._waiting += files
+        elif files:
+            self.window.open_files(list(files))
+
+    def raise_window(self, files: Sequence[str]) -> None:
+        """A second start asks for the window, and perhaps brings files."""
+        self.window.setWindowState(self.window.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.window.raise_()
+        self.window.activateWindow()
+        self.open_files(files)
 
     def close(self) -> None:
         """Stop what runs."""
@@ -85,6 +106,10 @@ class Session:
         self.window.status_bar.show_catalog(says)
         for problem in catalog.problems:
             self.notices.say(problem.message, Verdict.WARN)
+        self._begun = True
+        self.window.start()
+        waiting, self._waiting = self._waiting, []
+        self.open_files(waiting)
 
     def _dress(self) -> None:
         self.dresser.dress(self.appearance.tokens)
@@ -104,33 +129,44 @@ def main(argv: Sequence[str]) -> int:
     """
     from gpuplanner.workspace import Workspace, home_folder
 
+    files = [str(Path(file).resolve()) for file in argv]
     application = QApplication([sys.argv[0]])
     application.setApplicationName("gpuplanner")
     application.setDesktopFileName("gpuplanner")
     home = home_folder()
     name = server_name(home)
-    if hand_over(name, argv):
+    if hand_over(name, files):
         return 0
     load_fonts()
     workspace = Workspace(home)
-    session = Session(Dresser(application, native=not composited(application)), workspace, workspace.settings, places())
+    notices = Notices()
+    settings = _settings(workspace, notices)
+    dresser = Dresser(application, native=not composited(application))
+    session = Session(dresser, workspace, settings, places(), notices)
     catch_crashes(session.appearance, lambda: session.window)
     first = SingleInstance(name)
-    first.handed.connect(lambda files: _raise(session.window, files))
+    first.handed.connect(session.raise_window)
     session.window.restore_geometry()
-    session.window.start()
     session.window.show()
-    session.open_catalog()
-    if argv:
-        session.window.open_files(list(argv))
+    session.begin(files)
     code = application.exec()
     first.close()
     session.close()
     return code
 
 
-def _raise(window: Window, files: list[str]) -> None:
-    window.raise_()
-    window.activateWindow()
-    if files:
-        window.open_files(files)
+def _settings(workspace: Any, notices: Notices) -> Settings:
+    """The settings of the store; where it cannot be opened, settings that hold as long as the window."""
+
+    def say(message: Message) -> None:
+        notices.say(message, Verdict.WARN, sticky=True)
+
+    try:
+        kept = workspace.settings
+        notes = workspace.store.notes
+    except InputError as fault:
+        say(fault.message)
+        return MemorySettings()
+    for note in notes:
+        say(note)
+    return ForgivingSettings(kept, say)

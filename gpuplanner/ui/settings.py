@@ -4,8 +4,10 @@ What can be set stands in `store/settings.py`. What the window keeps of its shap
 "reset layout" forgets all of it at once.
 """
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
+from gpuplanner.messages import InputError, Message
 from gpuplanner.store.settings import Setting
 
 WINDOW = "window."
@@ -54,3 +56,61 @@ class MemorySettings:
 
     def forget(self, prefix: str) -> None:
         self.values = {key: value for key, value in self.values.items() if not key.startswith(prefix)}
+
+
+class ForgivingSettings:
+    """Settings of a store that may fail: what cannot be kept holds until the window closes, and `failed` is told once.
+
+    A full disk or a store that another program has locked must not keep a person from working.
+    """
+
+    def __init__(self, kept: Settings, failed: Callable[[Message], object]) -> None:
+        self._kept = kept
+        self._failed = failed
+        self._told = False
+        self._unkept = MemorySettings()
+
+    def get(self, setting: Setting) -> Any:
+        value = self.kept(setting.key)
+        return value if value is not None and setting.accepts(value) else setting.default
+
+    def set(self, setting: Setting, value: Any) -> None:
+        if not setting.accepts(value):
+            raise ValueError(f"{setting.key} does not take {value!r}")
+        self.keep(setting.key, value)
+
+    def reset(self, setting: Setting) -> None:
+        self._unkept.reset(setting)
+        if not self._tried(lambda: self._kept.reset(setting)):
+            self._unkept.keep(setting.key, setting.default)
+
+    def kept(self, key: str, default: Any = None) -> Any:
+        if key in self._unkept.values:
+            return self._unkept.kept(key)
+        try:
+            return self._kept.kept(key, default)
+        except InputError as fault:
+            self._tell(fault)
+            return default
+
+    def keep(self, key: str, value: Any) -> None:
+        self._unkept.values.pop(key, None)
+        if not self._tried(lambda: self._kept.keep(key, value)):
+            self._unkept.keep(key, value)
+
+    def forget(self, prefix: str) -> None:
+        self._unkept.forget(prefix)
+        self._tried(lambda: self._kept.forget(prefix))
+
+    def _tried(self, write: Callable[[], object]) -> bool:
+        try:
+            write()
+        except InputError as fault:
+            self._tell(fault)
+            return False
+        return True
+
+    def _tell(self, fault: InputError) -> None:
+        if not self._told:
+            self._told = True
+            self._failed(fault.message)

@@ -7,8 +7,11 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
+from gpuplanner.messages import InputError, msg
+from gpuplanner.store.settings import THEME
 from gpuplanner.ui.compositing import composited
 from gpuplanner.ui.crash import CrashDialog, catch_crashes, details
+from gpuplanner.ui.settings import ForgivingSettings, MemorySettings
 from gpuplanner.ui.single_instance import SingleInstance, hand_over, server_name
 
 # The time that a person waits is measured in a process of its own, from its first instruction to a painted window.
@@ -224,3 +227,85 @@ def test_a_screen_without_a_compositor_gets_plain_menus():
 
 def test_any_other_screen_is_composited(qapp):
     assert composited(qapp)
+
+
+# --- A store that fails ---------------------------------------------------------------------------------------------
+
+
+class FullDisk(MemorySettings):
+    """Settings of a store on a disk that is full now and then."""
+
+    full = False
+
+    def keep(self, key, value):
+        if self.full:
+            raise InputError(msg("ui.paste.unknown"))
+        super().keep(key, value)
+
+    def forget(self, prefix):
+        if self.full:
+            raise InputError(msg("ui.paste.unknown"))
+        super().forget(prefix)
+
+
+def test_a_setting_that_cannot_be_kept_holds_until_the_window_closes():
+    disk = FullDisk({"theme": "light"})
+    told: list[object] = []
+    settings = ForgivingSettings(disk, told.append)
+    disk.full = True
+    settings.set(THEME, "dark")
+    settings.keep("window.geometry", [1])
+    settings.forget("window.")
+    assert settings.get(THEME) == "dark"
+    assert settings.kept("window.geometry") is None
+    assert disk.values == {"theme": "light"}
+    assert told == [msg("ui.paste.unknown")]
+    disk.full = False
+    settings.set(THEME, "system")
+    assert disk.values["theme"] == "system"
+    settings.reset(THEME)
+    assert settings.get(THEME) == "system"
+    with pytest.raises(ValueError, match="does not take"):
+        settings.set(THEME, "purple")
+
+
+def test_a_home_that_cannot_be_written_is_told_and_the_window_opens_all_the_same(tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    script = (
+        "import sys; from PySide6.QtCore import QTimer; from PySide6.QtWidgets import QApplication\n"
+        "from gpuplanner.ui import application\n"
+        "def look():\n"
+        "    window = next(w for w in QApplication.topLevelWidgets() if w.isVisible())\n"
+        "    print(len(window.context.notices.kept), window.toasts.count(), flush=True)\n"
+        "    window.close()\n"
+        "class Application(QApplication):\n"
+        "    def exec(self):\n"
+        "        QTimer.singleShot(300, look)\n"
+        "        return super().exec()\n"
+        "application.QApplication = Application\n"
+        "sys.exit(application.main([]))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "GPUPLANNER_HOME": str(tmp_path / "file" / "home")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert run.stdout.strip() == "1 1", run.stderr
+    assert run.returncode == 0
+
+
+def test_files_wait_for_the_catalog(open_session, qtbot, settings):
+    session = open_session()
+    opened: list[object] = []
+    session.window.open_files = opened.append
+    session.raise_window(["a.gpuplan"])
+    assert opened == []
+    session.begin(["b.gpuplan"])
+    qtbot.waitUntil(lambda: bool(opened))
+    assert opened == [["a.gpuplan", "b.gpuplan"]]
+    session.raise_window(["c.gpuplan"])
+    session.raise_window([])
+    assert opened[1:] == [["c.gpuplan"]]

@@ -18,7 +18,7 @@ PLACES = ("gallery", "empty", "settings", "help")
 @pytest.fixture
 def session(open_session, qtbot):
     session = open_session()
-    session.open_catalog()
+    session.begin()
     qtbot.waitUntil(lambda: session.jobs.busy == 0)
     return session
 
@@ -113,7 +113,6 @@ def test_a_click_leaves_no_ring(session):
     assert before.size() == picture(button).size()
 
 
-@pytest.mark.screenshots
 def test_the_shell_is_pictured_in_every_look(session, screenshots_dir):
     session.window.go(Location("settings"))
     written = save_pictures(session.window, session.appearance, screenshots_dir, "settings")

@@ -15,7 +15,7 @@ TODAY = date(2026, 11, 30)
 @pytest.fixture
 def session(open_session, qtbot):
     session = open_session()
-    session.open_catalog()
+    session.begin()
     qtbot.waitUntil(lambda: bool(session.appearance.rates()))
     session.window.go(Location("settings"))
     return session

@@ -265,7 +265,7 @@ def test_a_button_keeps_the_focus_while_the_heading_changes(window):
 
 
 def test_the_status_bar_says_what_the_catalog_holds(session, window, qtbot):
-    session.open_catalog()
+    session.begin()
     assert window.status_bar._catalog.text() == "Reading the catalog…"
     qtbot.waitUntil(lambda: "139" in window.status_bar._catalog.text())
     assert window.status_bar._catalog.text() == "Catalog 2026-11-30 · 139 GPUs · 546 instances · 155 models"
@@ -273,7 +273,7 @@ def test_the_status_bar_says_what_the_catalog_holds(session, window, qtbot):
 
 
 def test_the_status_bar_changes_what_it_says(session, window, qtbot):
-    session.open_catalog()
+    session.begin()
     qtbot.waitUntil(lambda: bool(session.appearance.rates()))
     bar = window.status_bar
 
@@ -337,7 +337,7 @@ def test_a_broken_file_of_the_catalog_is_told(session, window, qtbot):
     from types import SimpleNamespace
 
     session._workspace.catalog.problems = (SimpleNamespace(message=msg("ui.paste.unknown")),)
-    session.open_catalog()
+    session.begin()
     qtbot.waitUntil(lambda: bool(session.notices.kept))
     assert session.notices.kept[0].verdict is Verdict.WARN
 

@@ -142,6 +142,8 @@ class Window(QWidget):
         self.top_bar.paletteWanted.connect(self.palette_view.open)
         self.top_bar.segmentChosen.connect(self._choose_segment)
         self.status_bar.noticesWanted.connect(lambda: self.go(Location(HELP, "notices")))
+        for notice in context.notices.kept:
+            self.toasts.show_notice(notice)
         context.notices.said.connect(self.toasts.show_notice)
         context.notices.said.connect(self._count_notices)
         context.notices.cleared.connect(self._count_notices)
