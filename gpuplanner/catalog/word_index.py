@@ -5,12 +5,15 @@ the texts in SQLite took 70 ms for each, and its full-text index does not find t
 are of three.
 """
 
+from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from gpuplanner.catalog.joined_texts import JoinedTexts
 
 Mask = npt.NDArray[np.bool_]
 
@@ -32,25 +35,17 @@ class WordIndex:
     """Entries are numbered in the order in which they come; equally good ones are found in that order."""
 
     def __init__(self, entries: Iterable[IndexedEntry]) -> None:
-        own: dict[str, list[int]] = {}
-        names: dict[str, list[int]] = {}
-        in_names: dict[str, list[int]] = {}
-        anywhere: dict[str, list[int]] = {}
+        own, names, in_names, anywhere = (_Gathered() for _ in range(4))
         size = 0
         for number, entry in enumerate(entries):
             size = number + 1
-            for name in entry.names:
-                own.setdefault(name, []).append(number)
-            every = dict.fromkeys((*entry.names, *entry.further_names))
-            for name in every:
-                names.setdefault(name, []).append(number)
-            for word in dict.fromkeys(word for name in every for word in name.split()):
-                in_names.setdefault(word, []).append(number)
-            for word in entry.words:
-                anywhere.setdefault(word, []).append(number)
-        self._own, self._names, self._in_names, self._anywhere = (
-            _Postings(found, size) for found in (own, names, in_names, anywhere)
-        )
+            every = (*entry.names, *(name for name in entry.further_names if name not in entry.names))
+            own.add(entry.names, number)
+            names.add(every, number)
+            in_names.add({word for name in every for word in name.split()}, number)
+            anywhere.add(entry.words, number)
+        self._own, self._names, self._in_names = (_Postings(found, size) for found in (own, names, in_names))
+        self._anywhere = _SearchedInside(anywhere, size)
 
     def find(self, typed: str, groups: Sequence[Sequence[str]], allowed: Mask, limit: int) -> list[int]:
         """The numbers of the best entries.
@@ -75,19 +70,34 @@ class WordIndex:
         return list(best)[:limit]
 
 
+class _Gathered:
+    """Pairs of text and entry as they come. Flat arrays: a list for each text would keep the garbage collector busy."""
+
+    def __init__(self) -> None:
+        self.ids: dict[str, int] = {}
+        self.texts = array("i")
+        self.entries = array("i")
+
+    def add(self, texts: Iterable[str], entry: int) -> None:
+        for text in texts:
+            self.texts.append(self.ids.setdefault(text, len(self.ids)))
+            self.entries.append(entry)
+
+
 class _Postings:
     """Texts in order, each with the numbers of the entries that have it."""
 
-    def __init__(self, found: Mapping[str, Sequence[int]], size: int) -> None:
+    def __init__(self, gathered: _Gathered, size: int) -> None:
         self._size = size
-        self._texts = sorted(found)
-        counts = np.array([len(found[text]) for text in self._texts], dtype=np.int64)
+        self._texts = sorted(gathered.ids)
+        places = np.empty(len(self._texts), dtype=np.int32)
+        places[[gathered.ids[text] for text in self._texts]] = np.arange(len(self._texts), dtype=np.int32)
+        text_of = places[np.array(gathered.texts, dtype=np.int32)]
+        order = np.argsort(text_of, kind="stable")
+        self._text_of = text_of[order]
+        self._entries = np.array(gathered.entries, dtype=np.int32)[order]
+        counts = np.bincount(self._text_of, minlength=len(self._texts))
         self._starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
-        self._entries = np.array([number for text in self._texts for number in found[text]], dtype=np.int32)
-        self._text_of = np.repeat(np.arange(len(self._texts), dtype=np.int32), counts)
-        self._joined = "\n".join(self._texts)
-        lengths = np.array([len(text) + 1 for text in self._texts], dtype=np.int64)
-        self._places = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
 
     def exactly(self, text: str) -> Mask:
         return self._between(text, text + "\0")
@@ -95,13 +105,25 @@ class _Postings:
     def beginning(self, text: str) -> Mask:
         return self._between(text, text + _LAST)
 
+    def _between(self, low: str, high: str) -> Mask:
+        mask = np.zeros(self._size, dtype=np.bool_)
+        first, last = bisect_left(self._texts, low), bisect_left(self._texts, high)
+        mask[self._entries[self._starts[first] : self._starts[last]]] = True
+        return mask
+
+
+class _SearchedInside(_Postings):
+    """Texts that are also found by a part of them."""
+
+    def __init__(self, gathered: _Gathered, size: int) -> None:
+        super().__init__(gathered, size)
+        self._joined = JoinedTexts(self._texts)
+
     def containing(self, text: str) -> Mask:
         """Entries with a text that has this in it; a single letter counts at the beginning only."""
         if len(text) == 1 and text.isascii():
             return self.beginning(text)
-        pieces = np.fromiter(map(len, self._joined.split(text)), dtype=np.int64)
-        found_at = np.cumsum(pieces + len(text))[:-1] - len(text)
-        having = np.unique(np.searchsorted(self._places, found_at, side="right") - 1)
+        having = self._joined.having(text)
         mask = np.zeros(self._size, dtype=np.bool_)
         if len(having) < _MANY_WORDS:
             for place in having:
@@ -110,12 +132,6 @@ class _Postings:
             matching = np.zeros(len(self._texts), dtype=np.bool_)
             matching[having] = True
             mask[self._entries[matching[self._text_of]]] = True
-        return mask
-
-    def _between(self, low: str, high: str) -> Mask:
-        mask = np.zeros(self._size, dtype=np.bool_)
-        first, last = bisect_left(self._texts, low), bisect_left(self._texts, high)
-        mask[self._entries[self._starts[first] : self._starts[last]]] = True
         return mask
 
 

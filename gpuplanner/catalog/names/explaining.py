@@ -19,9 +19,9 @@ def gpu(found: Gpu, match: GpuMatch) -> Message:
 
 def several_gpus(query: str, match: GpuMatch, traits: Sequence[Traits]) -> Message:
     """Why a name is no single GPU: it fits several, comes in several sizes, or states what none of them is."""
-    names = ", ".join(t.gpu.name for t in traits)
+    names = listed([t.gpu.name for t in traits])
     if match.sizes_gb:
-        sizes = ", ".join(f"{size:g} GB" for size in match.sizes_gb)
+        sizes = listed([f"{size:g} GB" for size in match.sizes_gb])
         return msg("names.ambiguous.sizes", query=query, sizes=sizes, name=names)
     if not match.ids:
         part = msg(f"names.part.{match.contradiction or 'memory'}")
@@ -46,11 +46,11 @@ def mig(parent: Gpu, profile: str, share: Share, *, shared: bool) -> Message:
     return msg(message, name=parent.name, profile=profile, compute=compute, memory=share_text(share.memory))
 
 
-def no_such_mig(parent: str, profile: str, known: Sequence[str]) -> Message:
+def no_such_mig(parent: str | Message, profile: str, known: Sequence[str]) -> Message:
     """Why a MIG profile is refused."""
     if not known:
         return msg("names.refused.no_mig", name=parent)
-    return msg("names.refused.mig_profile", name=parent, profile=profile, known=", ".join(known))
+    return msg("names.refused.mig_profile", name=parent, profile=profile, known=listed(known))
 
 
 def vgpu(parent: Gpu, divided: Slice, share: Share) -> Message:
@@ -74,6 +74,13 @@ def instance(found: Instance) -> Message:
     if found.gpu_fraction is not None and found.gpu_fraction < 1:
         return msg("names.instance.slice", share=share_text(found.gpu_fraction), gpu=found.gpu_text, **values)
     return msg("names.instance.plain", **values)
+
+
+def listed(names: Sequence[str]) -> str | Message:
+    """Several names, set apart as the language does."""
+    if not names:
+        return ""
+    return names[0] if len(names) == 1 else msg("names.listed", first=names[0], rest=listed(names[1:]))
 
 
 def share_text(share: Fraction) -> str:

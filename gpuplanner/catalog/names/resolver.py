@@ -132,7 +132,7 @@ class Names:
             reason = (
                 explaining.several_gpus(_shown(text), GpuMatch(ids), traits)
                 if shares
-                else explaining.no_such_mig(", ".join(t.gpu.name for t in traits), mig.profile, known)
+                else explaining.no_such_mig(explaining.listed([t.gpu.name for t in traits]), mig.profile, known)
             )
             return Resolution(text, Kind.GPU, None, None, reason, candidates=self._candidates(Kind.GPU, ids))
         [(gpu_id, share)] = shares.items()
@@ -165,7 +165,7 @@ class Names:
     def _of_instances(self, text: str, match: InstanceMatch) -> Resolution:
         if len(match.ids) != 1:
             candidates = self._candidates(Kind.INSTANCE, match.ids)
-            providers = ", ".join(sorted({self._instances[i].provider for i in match.ids}))
+            providers = explaining.listed(sorted({self._instances[i].provider for i in match.ids}))
             reason = msg("names.ambiguous.instances", query=_shown(text), providers=providers)
             return Resolution(text, Kind.INSTANCE, None, None, reason, candidates=candidates)
         instance = self._instances[match.ids[0]]
@@ -196,7 +196,7 @@ class Names:
             kinds = {part.kind for part in parts if part.id or part.candidates}
             if len({part.id for part in parts}) == 1 and parts[0].id:
                 return replace(parts[0], query=text, count=None, parts=parts)
-            reason = msg("names.ambiguous.list", count=len(parts), names=", ".join(map(_shown, texts)))
+            reason = msg("names.ambiguous.list", count=len(parts), names=explaining.listed([*map(_shown, texts)]))
             kind = next(iter(kinds)) if len(kinds) == 1 else None
             return Resolution(text, kind, None, None, reason, candidates=tuple(_every(parts)), parts=parts)
         return None

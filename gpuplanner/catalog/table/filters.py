@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from gpuplanner.catalog.table.columns import Column, ColumnKind, header_unit
-from gpuplanner.catalog.table.values import Mask, Numbers, Range, Texts, TextTest, Values
+from gpuplanner.catalog.table.values import Mask, Numbers, Part, Range, Texts, TextTest, Values
 from gpuplanner.messages import InputError, MessageValue, msg
 from gpuplanner.units import Display, Unit
 
@@ -49,7 +49,7 @@ _UNITS: dict[Unit, dict[str, float]] = {
 }
 
 
-_Term: TypeAlias = Range | TextTest | None
+_Term: TypeAlias = Range | Part | TextTest | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,14 +227,14 @@ def _date(text: str, column: Column) -> str:
     return text.strip()
 
 
-def _text_term(term: str, column: Column) -> TextTest:
+def _text_term(term: str, column: Column) -> Part | TextTest:
     word = term.removeprefix("=").strip()
     if len(word) > 1 and word.startswith('"') and word.endswith('"'):
         word = word[1:-1]
     if not word:
         raise _error("empty_term", column, term)
     folded = word.casefold()
-    return folded.__eq__ if term.startswith("=") else lambda text: folded in text
+    return folded.__eq__ if term.startswith("=") else Part(folded)
 
 
 def _error(what: str, column: Column, text: str, **values: MessageValue) -> InputError:

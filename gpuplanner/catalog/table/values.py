@@ -1,6 +1,6 @@
 """The values of a column as arrays: which rows a term keeps, and how rows sort. What is missing stays missing.
 
-Measured with 100,000 rows: a filter takes 0.1–6 ms and the first page of a sort 1–3 ms, against 12–25 ms out of SQLite
+Measured with 100,000 rows: a filter takes 1–4 ms and the first page of a sort 3 ms, against 12–25 ms out of SQLite
 in memory, which has to walk every row; and there is no connection to share between threads or to close.
 """
 
@@ -12,6 +12,8 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from gpuplanner.catalog.joined_texts import JoinedTexts
 
 Cell: TypeAlias = str | float | None
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -28,6 +30,13 @@ class Range:
     high: float = np.inf
     low_open: bool = False
     high_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Folded texts that have `word` in them."""
+
+    word: str
 
 
 TextTest: TypeAlias = Callable[[str], bool]
@@ -91,10 +100,18 @@ class Texts:
     def _folded(self) -> list[str]:
         return [text.casefold() for text in self._texts]
 
-    def passing(self, test: TextTest) -> Mask:
+    @cached_property
+    def _joined(self) -> JoinedTexts:
+        return JoinedTexts(self._folded)
+
+    def passing(self, test: Part | TextTest) -> Mask:
         """The rows whose folded text passes a test; a missing one never does."""
         # The place -1 of what is missing is the last of these.
-        passes = np.array([*map(test, self._folded), False], dtype=np.bool_)
+        passes = np.zeros(len(self._texts) + 1, dtype=np.bool_)
+        if isinstance(test, Part):
+            passes[self._joined.having(test.word)] = True
+        else:
+            passes[:-1] = [*map(test, self._folded)]
         found: Mask = passes[self._places]
         return found
 
