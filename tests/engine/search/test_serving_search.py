@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from gpuplanner.engine.estimate import Fit
 from gpuplanner.engine.estimating import estimate
@@ -60,7 +62,7 @@ def test_every_offer_is_a_candidate_or_says_why_not(load, found, shipped_catalog
 
 @pytest.mark.parametrize("load", WORKLOADS)
 def test_a_candidate_estimated_in_full_comes_to_the_same(load, found, model, shipped_efficiencies):
-    for candidate in found(plan_of(**WORKLOADS[load])).candidates[::9]:
+    for candidate in found(plan_of(**WORKLOADS[load])).candidates:
         full = estimate(candidate.plan, model, candidate.machine, shipped_efficiencies)
         assert full.fit is candidate.fit is not Fit.DOES_NOT_FIT
         assert not full.unmet
@@ -155,3 +157,45 @@ def test_slices_of_gpus_are_planned_as_slices(found):
     assert slices
     for candidate in slices:
         assert candidate.free_bytes < 96e9 * candidate.machine.gpu_fraction
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    server=st.sampled_from(Server),
+    weights=st.sampled_from([None, *WeightPrecision]),
+    input_tokens=st.integers(1, 30_000),
+    output_tokens=st.integers(1, 4_000),
+    concurrency=st.integers(1, 2_000),
+    utilisation=st.none() | st.floats(0.05, 1.0),
+    place=st.floats(0, 1, exclude_max=True),
+)
+def test_any_plan_is_searched_and_estimated_alike(
+    found,
+    shipped_catalog,
+    shipped_efficiencies,
+    server,
+    weights,
+    input_tokens,
+    output_tokens,
+    concurrency,
+    utilisation,
+    place,
+):
+    plan = plan_of(
+        model_id=SMALL_ID,
+        server=server,
+        weight_precision=weights,
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        concurrency=concurrency,
+        memory_utilisation=utilisation,
+    )
+    result = found(plan)
+    assert len(result.candidates) + len(result.rejections) == len(shipped_catalog.instances)
+    if result.candidates:
+        candidate = result.candidates[int(place * len(result.candidates))]
+        architecture = shipped_catalog.models[SMALL_ID].architecture
+        full = estimate(candidate.plan, architecture, candidate.machine, shipped_efficiencies)
+        assert full.fit is candidate.fit
+        for name, value in candidate.metrics.items():
+            assert full.metrics[name].value == pytest.approx(value, rel=1e-6), name
