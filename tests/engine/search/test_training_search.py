@@ -71,7 +71,7 @@ def test_the_best_way_is_that_of_trying_one_by_one(found, shipped_catalog, shipp
         made = estimate_training(plan_of(), model, with_nodes(machine, way.nodes), shipped_efficiencies, way)
         if made.memory.needed.value <= 0.95 * made.memory.usable.value:
             tried.append((way.nodes, made.metrics["job_s"].value))
-    assert len(tried) > 100
+    assert len(tried) > 50
     for objective, key in KEYS.items():
         result = found(plan_of(Constraints(objective=objective, max_gpus=32)))
         candidate = next(c for c in result.candidates if c.machine.instance.id == "aws/p5.48xlarge")
