@@ -16,6 +16,7 @@ from gpuplanner.ui.compositing import composited
 from gpuplanner.ui.crash import catch_crashes
 from gpuplanner.ui.fonts import load_fonts
 from gpuplanner.ui.help_page.page import help_place
+from gpuplanner.ui.icons import application_icon
 from gpuplanner.ui.notices import Notices
 from gpuplanner.ui.palette.items import PaletteProvider
 from gpuplanner.ui.palette.providers import ActionProvider, GlossaryProvider, SettingProvider
@@ -133,6 +134,7 @@ def main(argv: Sequence[str]) -> int:
     application = QApplication([sys.argv[0]])
     application.setApplicationName("gpuplanner")
     application.setDesktopFileName("gpuplanner")
+    application.setWindowIcon(application_icon())
     home = home_folder()
     name = server_name(home)
     if hand_over(name, files):

@@ -22,6 +22,11 @@ def draw_icon(painter: QPainter, name: str, area: QRectF, colour: str) -> None:
     _renderer(name, colour).render(painter, area)
 
 
+def application_icon() -> QIcon:
+    """The icon of the program, in its own colours."""
+    return icon("gpuplanner", "", 64)
+
+
 def icon(name: str, colour: str, size: int = 16) -> QIcon:
     """An icon for a menu or a control of Qt's, as pixmaps for the usual densities. It does not follow the theme."""
     result = QIcon()

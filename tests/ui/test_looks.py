@@ -12,7 +12,7 @@ from gpuplanner.ui.tokens import DARK, LIGHT, Verdict
 from tests.ui.checks import boxes_in, clipped, faces_of, has_chinese_face, missing_glyphs, nameless, tab_walk
 from tests.ui.screenshots import each_look, picture, save_pictures
 
-PLACES = ("gallery", "empty", "settings", "help")
+PLACES = ("gallery", "empty", "settings", "help", "help/diagnostics")
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def colours(image):
 def test_no_text_is_cut_and_none_is_a_box(session, place):
     if not has_chinese_face():
         pytest.skip("no font with Chinese is installed here")
-    session.window.go(Location(place))
+    session.window.go(Location(*place.split("/")))
     for theme, language in each_look(session.appearance):
         assert clipped(session.window) == [], f"{theme} {language}"
         assert missing_glyphs(session.window) == [], f"{theme} {language}"
@@ -45,8 +45,8 @@ def test_no_text_is_cut_and_none_is_a_box(session, place):
 
 def test_nothing_is_cut_in_the_smallest_window(session):
     session.window.resize(session.window.minimumSize())
-    for place in ("empty", "settings", "help"):
-        session.window.go(Location(place))
+    for place in ("empty", "settings", "help", "help/diagnostics"):
+        session.window.go(Location(*place.split("/")))
         for _ in each_look(session.appearance):
             assert clipped(session.window) == []
 
@@ -68,14 +68,14 @@ def test_chinese_is_drawn_with_a_simplified_face():
 
 @pytest.mark.parametrize("place", PLACES)
 def test_everything_that_takes_the_focus_has_a_name(session, place):
-    session.window.go(Location(place))
+    session.window.go(Location(*place.split("/")))
     assert nameless(session.window) == []
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_tab_reaches_everything_and_comes_round(session, place):
     window = session.window
-    window.go(Location(place))
+    window.go(Location(*place.split("/")))
     window.rail.focus_current()
     walked = tab_walk(window)
     assert QApplication.focusWidget() is walked[0]

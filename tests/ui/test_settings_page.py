@@ -4,7 +4,6 @@ import pytest
 from PySide6.QtTest import QTest
 
 from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, RATES, THEME
-from gpuplanner.ui.help_page.glossary import GLOSSARY
 from gpuplanner.ui.places import Location
 from gpuplanner.ui.settings_page.presenter import SettingsPresenter
 from tests.ui.gallery import small_workspace
@@ -103,15 +102,3 @@ def test_a_path_leads_to_one_setting(page, session):
     session.window.go(Location("settings", "currency"))
     assert page._search.text() == ""
     assert row(page, CURRENCY).control.isAncestorOf(session.window.focusWidget())
-
-
-def test_the_glossary_explains_every_word_and_is_searched(session):
-    session.window.go(Location("help"))
-    guide = session.window.current_page()._guide
-    assert len(guide._terms) == len(GLOSSARY) > 20
-    guide.search.set_text("键和值")
-    assert [term.id for term, shown in guide._terms if not shown.isHidden()] == ["kv_cache"]
-    session.window.go(Location("help", "term/mfu"))
-    assert "mfu" in [term.id for term, shown in guide._terms if not shown.isHidden()]
-    assert session.window.current_page().leave()
-    assert all(not card.isHidden() for card in guide._cards)

@@ -1,13 +1,14 @@
-"""The help page: what has been told, every shortcut, what the marks mean, and a glossary that can be searched."""
+"""The help page: shortcuts, marks, a glossary that can be searched; what has been told; facts for whoever helps."""
 
 from collections.abc import Sequence
 
-from PySide6.QtGui import QKeySequence
+from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from gpuplanner.messages import Message, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
+from gpuplanner.ui.help_page.diagnostics import as_markdown, diagnostics
 from gpuplanner.ui.help_page.glossary import GLOSSARY, Term
 from gpuplanner.ui.notices import Notice
 from gpuplanner.ui.palette.items import match
@@ -15,13 +16,14 @@ from gpuplanner.ui.places import Context, Heading, Page, PageAction, Place, Segm
 from gpuplanner.ui.shell.shortcuts import PLACE_KEYS, SHORTCUTS
 from gpuplanner.ui.tokens import GAP, Verdict
 from gpuplanner.ui.widgets.card import Card, line
+from gpuplanner.ui.widgets.key_value import KeyValueList
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.notice_box import NoticeBox
 from gpuplanner.ui.widgets.scrolling import column_page
 from gpuplanner.ui.widgets.search_field import SearchField
 from gpuplanner.ui.widgets.verdict_tag import VerdictTag
 
-GUIDE, NOTICES = "guide", "notices"
+GUIDE, NOTICES, DIAGNOSTICS = "guide", "notices", "diagnostics"
 
 
 def help_place() -> Place:
@@ -30,7 +32,7 @@ def help_place() -> Place:
 
 
 class HelpPage(Page):
-    """Two views: the guide, and the notices that were told."""
+    """Three views: the guide, the notices that were told, and the diagnostics."""
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -40,7 +42,14 @@ class HelpPage(Page):
         self._notices = _Notices(context)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        self._areas = {GUIDE: column_page(self._guide), NOTICES: column_page(self._notices)}
+        self._facts = KeyValueList(context.appearance)
+        facts = Card(context.appearance, msg("ui.diagnostics.title"), msg("ui.diagnostics.note"))
+        facts.body.addWidget(self._facts)
+        self._areas = {
+            GUIDE: column_page(self._guide),
+            NOTICES: column_page(self._notices),
+            DIAGNOSTICS: column_page(facts),
+        }
         for area in self._areas.values():
             layout.addWidget(area)
         context.notices.said.connect(self.headingChanged)
@@ -49,12 +58,19 @@ class HelpPage(Page):
 
     def heading(self) -> Heading:
         count = len(self._context.notices.kept)
-        actions = (PageAction("clear_notices", msg("ui.notices.clear"), self._context.notices.clear),)
-        return Heading(
-            segments=(Segment(GUIDE, msg("ui.help.guide")), Segment(NOTICES, msg("ui.notices.title"), str(count))),
-            segment=self._view,
-            actions=actions if self._view == NOTICES and count else (),
+        actions = {
+            GUIDE: (),
+            NOTICES: (PageAction("clear_notices", msg("ui.notices.clear"), self._context.notices.clear),)
+            if count
+            else (),
+            DIAGNOSTICS: (PageAction("copy_facts", msg("ui.diagnostics.copy"), self._copy_facts, icon="copy"),),
+        }
+        segments = (
+            Segment(GUIDE, msg("ui.help.guide")),
+            Segment(NOTICES, msg("ui.notices.title"), str(count)),
+            Segment(DIAGNOSTICS, msg("ui.diagnostics.title")),
         )
+        return Heading(segments=segments, segment=self._view, actions=actions[self._view])
 
     def choose_segment(self, segment_id: str) -> None:
         self._view = segment_id
@@ -83,7 +99,14 @@ class HelpPage(Page):
         self._guide.search.set_text("")
         return True
 
+    def _copy_facts(self) -> None:
+        rows = diagnostics(self._context.appearance, self._context.workspace)
+        QGuiApplication.clipboard().setText(as_markdown(self._context.appearance, rows))
+        self._context.notices.say(msg("ui.diagnostics.copied"), Verdict.PASS)
+
     def _show(self) -> None:
+        if self._view == DIAGNOSTICS:
+            self._facts.set_rows(diagnostics(self._context.appearance, self._context.workspace))
         for view, area in self._areas.items():
             area.setVisible(view == self._view)
 
