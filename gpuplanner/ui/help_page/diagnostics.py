@@ -38,15 +38,7 @@ def diagnostics(appearance: Appearance, workspace: Any) -> tuple[Row, ...]:
         (msg("ui.diagnostics.language"), appearance.language.value),
         (msg("ui.diagnostics.units"), f"{display.memory.value} · {display.currency}{rate}"),
         (msg("ui.diagnostics.catalog"), f"{catalog.date} · {catalog.hash[:12]}"),
-        (
-            msg("ui.diagnostics.entries"),
-            msg(
-                "ui.diagnostics.counts",
-                gpus=len(catalog.gpus),
-                instances=len(catalog.instances),
-                models=len(catalog.models),
-            ),
-        ),
+        (msg("ui.diagnostics.entries"), msg("ui.diagnostics.counts", **held)),
         (msg("ui.diagnostics.problems"), str(len(catalog.problems))),
     )
     return tuple(Row(name, value) for name, value in facts)

@@ -58,13 +58,9 @@ class HelpPage(Page):
 
     def heading(self) -> Heading:
         count = len(self._context.notices.kept)
-        actions = {
-            GUIDE: (),
-            NOTICES: (PageAction("clear_notices", msg("ui.notices.clear"), self._context.notices.clear),)
-            if count
-            else (),
-            DIAGNOSTICS: (PageAction("copy_facts", msg("ui.diagnostics.copy"), self._copy_facts, icon="copy"),),
-        }
+        clear = PageAction("clear_notices", msg("ui.notices.clear"), self._context.notices.clear, enabled=count > 0)
+        copy = PageAction("copy_facts", msg("ui.diagnostics.copy"), self._copy_facts, icon="copy")
+        actions: dict[str, tuple[PageAction, ...]] = {GUIDE: (), NOTICES: (clear,), DIAGNOSTICS: (copy,)}
         segments = (
             Segment(GUIDE, msg("ui.help.guide")),
             Segment(NOTICES, msg("ui.notices.title"), str(count)),
