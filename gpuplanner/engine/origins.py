@@ -131,13 +131,15 @@ def _from_calibration(name: str, value: float, used: list[Used]) -> Origin | Non
 
 def _may_be(name: str, key: str, value: float, table: str) -> bool:
     """Whether an entry under another name is the input: a fraction is told by itself, a whole number by its name."""
+    if value in {0.0, 1.0}:
+        return False
     return not float(value).is_integer() or table in DEFINITIONS or bool(set(name.split("_")) & set(key.split("_")))
 
 
 def _from_machine(name: str, value: float, machine: Machine) -> Origin | None:
     if name == "price_per_hour" and machine.price is not None and _same(value, machine.price.per_hour):
         certainty = Certainty.USER if machine.price.source.user else Certainty.EXACT
-        note = msg("explain.price", currency=machine.price.currency, date=machine.price.date)
+        note = msg("explain.price", currency=machine.price.currency)
         return Origin(certainty, Fact(value, Unit.MONEY_PER_HOUR, machine.price.source), note)
     if name == "currency_per_usd" and machine.rate is not None and _same(value, machine.rate.per_usd):
         return Origin(Certainty.EXACT, Fact(value, Unit.RATIO, machine.rate.source))
@@ -145,6 +147,8 @@ def _from_machine(name: str, value: float, machine: Machine) -> Origin | None:
         return Origin(Certainty.EXACT, note=msg("explain.in_dollars"))
     if name == BILLING_MONTH:
         return Origin(Certainty.RULE, note=msg("explain.billing_month"))
+    if name == "gpu_fraction" and value == 1:
+        return Origin(Certainty.USER, note=msg("explain.whole_gpu"))
     chosen = {"nodes": machine.nodes, "gpus": machine.gpus, "gpus_per_node": machine.gpus_per_node}
     if name in chosen and _same(value, chosen[name]):
         return Origin(Certainty.USER, note=msg("explain.from_machine"))

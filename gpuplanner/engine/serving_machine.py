@@ -9,6 +9,7 @@ from math import inf
 
 from gpuplanner.catalog.efficiency import Efficiencies, Efficiency
 from gpuplanner.catalog.entries import Gpu, GpuProperty
+from gpuplanner.engine.formulas.gpu_memory import slice_memory_bytes, usable_memory_bytes
 from gpuplanner.engine.links import Collective, network_bytes_per_s_per_gpu, reach
 from gpuplanner.engine.machine import Machine, Topology
 from gpuplanner.engine.serving_inputs import GpuNumbers, ServerNumbers
@@ -76,8 +77,8 @@ def usable_bytes(gpu: Gpu, efficiencies: Efficiencies) -> float:
     shares = efficiencies.constants(SERVERS, "memory")
     reported = gpu.known(GpuProperty.MEMORY_REPORTED_BYTES)
     if reported is not None:
-        return reported.value * shares["usable_of_reported"]
-    return gpu.value(GpuProperty.MEMORY_BYTES) * shares["usable_of_nominal"]
+        return float(usable_memory_bytes(reported.value, shares["usable_of_reported"]))
+    return float(usable_memory_bytes(gpu.value(GpuProperty.MEMORY_BYTES), shares["usable_of_nominal"]))
 
 
 def worst(*rungs: Rung) -> Rung:
@@ -109,8 +110,8 @@ def gpu_numbers(machine: Machine, precision: str, server: str, eager: bool, effi
     evidence = efficiencies.find("serving_evidence", gpu)
     bandwidth = gpu.value(GpuProperty.HBM_BYTES_PER_S)
     fraction = float(machine.gpu_fraction)
-    usable = usable_bytes(gpu, efficiencies) * fraction
-    exchange = _exchange(machine, efficiencies, launch)
+    usable = float(slice_memory_bytes(usable_bytes(gpu, efficiencies), fraction))
+    exchange = _exchange(machine, efficiencies)
     numbers = GpuNumbers(
         memory_bytes=gpu.value(GpuProperty.MEMORY_BYTES) * fraction,
         usable_bytes=usable,
@@ -124,6 +125,7 @@ def gpu_numbers(machine: Machine, precision: str, server: str, eager: bool, effi
         overlap_loss=gemm["overlap_loss"],
         attention_flop_per_s=_peak(gpu, "bf16") * fraction,
         attention_utilisation=attention["utilisation"],
+        pair_bytes=attention["pair_bytes"],
         layer_s=launch["layer_s"],
         moe_layer_s=launch["moe_layer_s"],
         **exchange,
@@ -140,7 +142,7 @@ def _hbm_share(hbm: Efficiency, gpu: Gpu, bandwidth: float, native: bool) -> flo
     return min(share, per_sm * sms.value / bandwidth)
 
 
-def _exchange(machine: Machine, efficiencies: Efficiencies, launch: Efficiency) -> dict[str, float]:
+def _exchange(machine: Machine, efficiencies: Efficiencies) -> dict[str, float]:
     """The links of a machine, inside a node and between nodes; a machine of one GPU has none.
 
     Where the network is not known no replica spans nodes (`serving_choice.ways_on`), and its rate is never used.
@@ -154,11 +156,14 @@ def _exchange(machine: Machine, efficiencies: Efficiencies, launch: Efficiency) 
     topology = Topology.PCIE if machine.topology is Topology.SINGLE else machine.topology
     link = reach(efficiencies, machine.gpu, Collective.ALL_REDUCE, topology)
     efficiency, growth = link.efficiency, link.efficiency_growth
-    if topology is Topology.PCIE and _reads_peers(machine.gpu):
-        peers = efficiencies.find("exchange", machine.gpu, topology)
-        efficiency, growth = peers["efficiency"], peers["efficiency_growth"]
+    latency, latency_growth = link.latency_s, link.latency_growth
+    if topology is not Topology.PCIE:
+        own = efficiencies.find("exchange", machine.gpu, Topology.SWITCHED)
+        latency, latency_growth = own["latency_s"], own["latency_growth"]
+    elif _reads_peers(machine.gpu):
+        own = efficiencies.find("exchange", machine.gpu, Topology.PCIE)
+        efficiency, growth = own["efficiency"], own["efficiency_growth"]
     send = reach(efficiencies, machine.gpu, Collective.SEND, topology)
-    scale = launch.values.get("exchange_latency", 1.0)
     between = {"network_bytes_per_s": inf, "network_efficiency": 1.0, "network_latency_s": 0.0}
     if machine.nodes > 1 and machine.host.network_bytes_per_s is not None:
         network = reach(efficiencies, machine.gpu, Collective.ALL_REDUCE, "network")
@@ -172,8 +177,8 @@ def _exchange(machine: Machine, efficiencies: Efficiencies, launch: Efficiency) 
         "link_bytes_per_s": machine.link_bytes_per_s,
         "link_efficiency": efficiency,
         "link_efficiency_growth": growth,
-        "link_latency_s": link.latency_s * scale,
-        "link_latency_growth": link.latency_growth,
+        "link_latency_s": latency,
+        "link_latency_growth": latency_growth,
         "send_bytes_per_s": machine.link_bytes_per_s * send.efficiency,
         "send_latency_s": send.latency_s,
         **between,

@@ -2,6 +2,7 @@
 
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import GpuProperty
+from gpuplanner.engine.formulas.gpu_memory import slice_memory_bytes
 from gpuplanner.engine.links import (
     NETWORK,
     Collective,
@@ -34,7 +35,7 @@ def hardware_numbers(machine: Machine, efficiencies: Efficiencies) -> HardwareNu
     return HardwareNumbers(
         gpus=float(machine.gpus),
         gpus_per_node=float(machine.gpus_per_node),
-        usable_bytes=usable_bytes(gpu, efficiencies) * fraction,
+        usable_bytes=slice_memory_bytes(usable_bytes(gpu, efficiencies), fraction),
         hbm_bytes_per_s=gpu.value(GpuProperty.HBM_BYTES_PER_S) * fraction,
         link_bytes_per_s=machine.link_bytes_per_s,
         network_bytes_per_s=network,

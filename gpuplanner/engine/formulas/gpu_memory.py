@@ -1,0 +1,17 @@
+"""Memory of one GPU that a program can allocate: of what is published, and of a slice. Looks nothing up."""
+
+from gpuplanner.engine.formulas.elementwise import Number
+from gpuplanner.figures import formula
+from gpuplanner.units import Unit
+
+
+@formula(Unit.BYTE, "memory_bytes · usable_share", "CUDA total global memory beside what nvidia-smi reports")
+def usable_memory_bytes(memory_bytes: Number, usable_share: Number) -> Number:
+    """What CUDA offers of the reported or the nominal memory; the driver and ECC keep the rest."""
+    return memory_bytes * usable_share
+
+
+@formula(Unit.BYTE, "usable_bytes · gpu_fraction", "MIG and vGPU profiles")
+def slice_memory_bytes(usable_bytes: Number, gpu_fraction: Number) -> Number:
+    """What a slice of a GPU has of its usable memory; all of it for a whole GPU."""
+    return usable_bytes * gpu_fraction
