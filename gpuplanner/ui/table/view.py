@@ -53,6 +53,7 @@ class DataTable(QTableView):
         self._name = name
         self._jobs = jobs
         self._note: Callable[[], str] = str
+        self._column_action: tuple[Message, Callable[[str], object]] | None = None
         self._chosen = ""
         self._arranging = False
         self._shape = load_shape(settings, key, columns)
@@ -106,6 +107,10 @@ class DataTable(QTableView):
     def set_note(self, note: Callable[[], str]) -> None:
         """What is written below a copied table: the filters in force."""
         self._note = note
+
+    def set_column_action(self, says: Message, run: Callable[[str], object]) -> None:
+        """Something to do with a column, first in the menus of headers and cells; `run` gets the column's id."""
+        self._column_action = (says, run)
 
     def current_id(self) -> str:
         """The id of the current row, empty when none is."""
@@ -238,6 +243,11 @@ class DataTable(QTableView):
             action.triggered.connect(lambda _=False, wanted=order: self.sort_by(wanted))
             if before is not None:
                 menu.insertAction(before, action)
+        if self._column_action is not None:
+            says_own, run = self._column_action
+            own = menu.addAction(self._appearance.text(says_own), lambda wanted=column.id: run(wanted))
+            if before is not None:
+                menu.insertAction(before, own)
         if before is not None:
             menu.insertSeparator(before)
 
