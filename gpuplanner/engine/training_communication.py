@@ -156,8 +156,8 @@ def _reduce_s(software: SoftwareNumbers, hardware: HardwareNumbers, layout: Layo
     """Gradients reduced over data-parallel ranks, and updated weights gathered where each rank updates a share."""
     trained = part.trained_dense + part.trained_experts
     bytes_each = where(layout.shard_optimizer > 0, software.reduced_bytes + WIRE_BYTES, 2.0 * software.reduced_bytes)
-    return _spanning(
-        trained * bytes_each * (1.0 - layout.shard_weights),
+    once = _spanning(
+        trained * bytes_each,
         1.0,
         part.data_members,
         part.data_in_node,
@@ -165,6 +165,7 @@ def _reduce_s(software: SoftwareNumbers, hardware: HardwareNumbers, layout: Layo
         hardware.network_all_gather,
         hardware,
     )
+    return once * (1.0 - layout.shard_weights)
 
 
 def _send_s(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split) -> Number:

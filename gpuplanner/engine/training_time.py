@@ -143,7 +143,7 @@ def _compute(
             quantised, software.dequantised_traffic, again, hardware.hbm_bytes_per_s, software.hbm_efficiency
         )
     computing = compute_seconds(matrices, attention, elementwise, launch)
-    waiting = launch_wait_seconds(computing, matrices, attention, elementwise)
+    waiting = launch_wait_seconds(launch, matrices, attention, elementwise)
     return ComputeNumbers(matrices, attention, elementwise, waiting, dequantise, computing)
 
 

@@ -159,12 +159,10 @@ def over_micro_batches(part_s: Number, micro_batches: Number) -> Number:
     return part_s * micro_batches
 
 
-@formula(Unit.SECOND, "micro_batch_compute_s - matrix_s - attention_s - elementwise_s", "")
-def launch_wait_seconds(
-    micro_batch_compute_s: Number, matrix_s: Number, attention_s: Number, elementwise_s: Number
-) -> Number:
+@formula(Unit.SECOND, "max(launch_s - matrix_s - attention_s - elementwise_s, 0)", "")
+def launch_wait_seconds(launch_s: Number, matrix_s: Number, attention_s: Number, elementwise_s: Number) -> Number:
     """Time in which the GPU waits for the CPU to launch kernels."""
-    return micro_batch_compute_s - matrix_s - attention_s - elementwise_s
+    return maximum(launch_s - matrix_s - attention_s - elementwise_s, 0.0)
 
 
 @formula(
