@@ -4,7 +4,7 @@ What the source of an offer leaves open is taken from the GPU's form factor and 
 does not say at all makes the offer one that cannot be planned with, never one with a default.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -60,11 +60,11 @@ def machine_of(choice: MachineChoice, catalog: Catalog, rates: Mapping[str, Rate
 
 
 def catalog_machines(
-    catalog: Catalog, rates: Mapping[str, Rate], *, bare_gpus: bool = False
+    catalog: Catalog, rates: Mapping[str, Rate], *, bare_gpus: bool = False, regions: Collection[str] = ()
 ) -> Iterator[Machine | Unplannable]:
     """Every offer of the catalog as one node: its instances, or its GPUs as they are bought, one to eight of a kind.
 
-    The two never stand in one list, so that no GPU appears twice.
+    The two never stand in one list, so that no GPU appears twice. `regions`: whose prices count first.
     """
     if bare_gpus:
         for gpu in catalog.gpus.values():
@@ -77,12 +77,18 @@ def catalog_machines(
         return
     for instance in catalog.instances.values():
         try:
-            yield rented(instance, 1, catalog.gpus, rates)
+            yield rented(instance, 1, catalog.gpus, rates, regions)
         except InputError as error:
             yield Unplannable(instance, catalog.gpus.get(instance.planning_gpu_id or ""), error.message)
 
 
-def rented(instance: Instance, nodes: int, gpus: Mapping[str, Gpu], rates: Mapping[str, Rate]) -> Machine:
+def rented(
+    instance: Instance,
+    nodes: int,
+    gpus: Mapping[str, Gpu],
+    rates: Mapping[str, Rate],
+    regions: Collection[str] = (),
+) -> Machine:
     """`nodes` of an instance. Raises InputError when its source does not say which GPU, how many, or which share."""
     name = f"{instance.provider} {instance.name}"
     gpu = gpus.get(instance.planning_gpu_id or "")
@@ -98,7 +104,7 @@ def rented(instance: Instance, nodes: int, gpus: Mapping[str, Gpu], rates: Mappi
         remarks += (msg("machines.slower_assumed", machine=name, text=instance.gpu_text, gpu=gpu.name, others=others),)
     if instance.is_attachable:
         remarks += (msg("machines.accelerator_only", machine=name),)
-    price = None if instance.is_attachable else price_of(instance)
+    price = None if instance.is_attachable else price_of(instance, regions)
     rate = rates.get(price.currency) if price and price.currency != "USD" else None
     return Machine(
         gpu=gpu,
@@ -138,10 +144,18 @@ def choice_of(machine: Machine) -> MachineChoice:
     return MachineChoice(gpu_id=machine.gpu.id, gpus=machine.gpus, per_node=machine.gpus_per_node)
 
 
-def price_of(instance: Instance) -> Price | None:
-    """The price that counts, or None when no source gives one. A price of nothing is an unknown one."""
-    prices = (instance.price(kind) for kind in PRICE_ORDER)
-    return next((price for price in prices if price is not None and price.per_hour > 0), None)
+def price_of(instance: Instance, regions: Collection[str] = ()) -> Price | None:
+    """The price that counts: of these regions first, then by its terms, then the latest; None when there is none.
+
+    A price of nothing is an unknown one.
+    """
+    counted = [price for price in instance.prices if price.kind in PRICE_ORDER and price.per_hour > 0]
+
+    def first(price: Price) -> tuple[bool, int]:
+        return price.region not in regions, PRICE_ORDER.index(price.kind)
+
+    latest = sorted(counted, key=lambda price: price.date, reverse=True)
+    return min(latest, key=first, default=None)
 
 
 def _in_usd(price: Price | None, rate: Rate | None, nodes: int) -> float | None:

@@ -142,6 +142,17 @@ def test_a_quote_of_ones_own_stands_before_the_list_price():
     assert machine.usd_per_hour == 5.0
 
 
+def test_the_latest_price_of_the_wanted_region_counts():
+    def listed(amount, region, date):
+        return Price(amount, "USD", PriceKind.ON_DEMAND, region, date, SOURCE)
+
+    prices = (listed(5.0, "us", "2026-01-01"), listed(6.0, "eu", "2025-01-01"), listed(7.0, "eu", "2026-05-01"))
+    offer = instance(prices=prices)
+    assert rented(offer, 1, {"h100": gpu()}, {}, ("eu",)).usd_per_hour == 7.0
+    assert rented(offer, 1, {"h100": gpu()}, {}, ("us",)).usd_per_hour == 5.0
+    assert rented(offer, 1, {"h100": gpu()}, {}, ("asia",)).usd_per_hour == 7.0
+
+
 def test_a_price_for_the_accelerator_alone_is_not_the_machines():
     attachable = instance(name="n1-* + 8x nvidia-h100", prices=(price(9.0),), interconnect="NVSwitch")
     machine = rented(attachable, 1, {"h100": gpu()}, {})

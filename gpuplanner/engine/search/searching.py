@@ -51,7 +51,8 @@ def search(
     `cancelled` is asked before each block; what has been found until then is given back. `progress` is told the share
     of the hardware that is done, 0 … 1.
     """
-    offers = list(catalog_machines(catalog, rates, bare_gpus=plan.constraints.bare_gpus))
+    asked = plan.constraints
+    offers = list(catalog_machines(catalog, rates, bare_gpus=asked.bare_gpus, regions=asked.regions))
     rejected = [unplannable(offer) for offer in offers if isinstance(offer, Unplannable)]
     space = _space(plan, model, efficiencies)
     groups: list[Group] = []
