@@ -6,12 +6,14 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
 
 from gpuplanner.messages import Language, Translator, msg
 from gpuplanner.store.settings import LANGUAGE, MEMORY
 from gpuplanner.ui.table.columns import Column, Look, Order, SortKey, figure_column, number_column, text_column
 from gpuplanner.ui.table.copying import CopyFormat, table_text
 from gpuplanner.ui.table.header import DataHeader
+from gpuplanner.ui.table.menus import cell_menu, header_menu
 from gpuplanner.ui.table.model import LOOK, PAGE
 from gpuplanner.ui.table.shape import load_shape, usual_shape
 from gpuplanner.ui.table.source import ListSource, PlainRow, Slice
@@ -120,7 +122,7 @@ def test_rows_do_not_wrap_and_are_not_sized_by_their_content(make):
 
 def test_the_first_column_takes_what_is_left(make):
     view = make()
-    shown = [view.columnWidth(IDS.index(column.id)) for column in view.shown_columns()]
+    shown = [view.columnWidth(IDS.index(column.id)) for column in view.columns.shown()]
     assert sum(shown) == view.viewport().width()
 
 
@@ -180,28 +182,28 @@ def test_enter_opens_and_space_ticks(make, appearance, settings, qtbot):
 
 def test_columns_are_chosen_and_kept(make, settings, qtbot):
     view = make()
-    assert [column.id for column in view.shown_columns()] == ["name", "memory", "price"]
-    view.show_column("note", shown=True)
-    view.show_column("memory", shown=False)
+    assert [column.id for column in view.columns.shown()] == ["name", "memory", "price"]
+    view.columns.show("note", shown=True)
+    view.columns.show("memory", shown=False)
     view.horizontalHeader().moveSection(view.horizontalHeader().visualIndex(IDS.index("price")), 0)
     view.horizontalHeader().resizeSection(IDS.index("note"), 233)
     view.sort_by(Order((SortKey("price", descending=True),)))
     qtbot.waitUntil(lambda: "window.table.test" in settings.values)
     again = make()
-    assert [column.id for column in again.shown_columns()] == ["price", "name", "note"]
+    assert [column.id for column in again.columns.shown()] == ["price", "name", "note"]
     assert again.columnWidth(IDS.index("note")) == 233
     assert again.rows.order == Order((SortKey("price", descending=True),))
     assert cell(again, 0, "name") == "H100"
     again.reset_columns()
-    assert [column.id for column in again.shown_columns()] == ["name", "memory", "price"]
+    assert [column.id for column in again.columns.shown()] == ["name", "memory", "price"]
     assert again.rows.order == Order()
 
 
 def test_the_last_column_cannot_be_hidden(make):
     view = make()
     for column in IDS:
-        view.show_column(column, shown=False)
-    assert len(view.shown_columns()) == 1
+        view.columns.show(column, shown=False)
+    assert len(view.columns.shown()) == 1
 
 
 @pytest.mark.parametrize(
@@ -221,13 +223,34 @@ def test_a_kept_shape_that_makes_no_sense_is_the_usual_one(settings, kept):
     assert shape.sort == Order()
 
 
+def test_every_menu_can_be_opened_and_holds_all_that_can_be_done(make, appearance):
+    view = make()
+    done: list[object] = []
+    view.set_column_action(msg("ui.help.search"), done.append)
+    said = [action.text() for action in header_menu(view, appearance, COLUMNS[1]).actions()]
+    assert said[0] == "Search the glossary"
+    assert said[2:4] == ["Sort ascending", "Sort descending"]
+    assert "Notices" in said
+    menu = cell_menu(view, appearance, COLUMNS[2])
+    menu.actions()[0].trigger()
+    assert done == ["price"]
+    next(action for action in menu.actions() if action.text() == "Sort descending").trigger()
+    assert view.rows.order == Order((SortKey("price", descending=True),))
+    copies = next(inner for inner in menu.findChildren(QMenu) if inner.title() == "Copy table")
+    copies.actions()[-1].trigger()
+    assert QGuiApplication.clipboard().text().startswith("| Results |")
+    assert [action.text() for action in cell_menu(view, appearance, None).actions() if action.text()] == [
+        "Copy table", "Columns…",
+    ]  # fmt: skip
+
+
 def test_the_column_menu_shows_and_hides(make):
     view = make()
     menu = view.column_menu()
     action = next(a for a in menu.actions() if a.text() == "Notices")
     assert not action.isChecked()
     action.trigger()
-    assert "note" in [column.id for column in view.shown_columns()]
+    assert "note" in [column.id for column in view.columns.shown()]
     menu.deleteLater()
 
 
@@ -266,7 +289,7 @@ def test_a_cell_that_looks_like_a_formula_stays_text():
 
 def test_copies_are_what_is_shown(make, qapp):
     view = make()
-    view.show_column("memory", shown=False)
+    view.columns.show("memory", shown=False)
     view.sort_by(Order((SortKey("price"),)))
     view.set_note(lambda: "price ≥ 1")
     counted: list[object] = []

@@ -6,6 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
+from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.background import Cancel, Jobs, Latest
 from gpuplanner.ui.table.columns import Column, Look, Order
@@ -123,7 +124,8 @@ class PagedModel(QAbstractTableModel):
             title = self._appearance.text(column.title)
             return f"{title}\n{unit}" if unit else title
         if role == Qt.ItemDataRole.ToolTipRole:
-            return self._appearance.text(column.tip) if column.tip else None
+            tips = (column.tip, msg("ui.table.sort_also") if column.sortable else None)
+            return "\n".join(self._appearance.text(tip) for tip in tips if tip) or None
         return None
 
     # --- Fetching -----------------------------------------------------------------------------------------------------

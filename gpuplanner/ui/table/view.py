@@ -7,16 +7,17 @@ from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QMenu, QTableView, QWidget
 
-from gpuplanner.messages import Message, msg
+from gpuplanner.messages import Message
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.background import Coalescer, Jobs
+from gpuplanner.ui.background import Jobs
 from gpuplanner.ui.settings import Settings
-from gpuplanner.ui.table.columns import Column, Order, SortKey
+from gpuplanner.ui.table.arrangement import Arrangement
+from gpuplanner.ui.table.columns import Column, Order
 from gpuplanner.ui.table.copying import CopyFormat, table_text
 from gpuplanner.ui.table.delegate import CellDelegate
 from gpuplanner.ui.table.header import DataHeader
+from gpuplanner.ui.table.menus import ColumnAction, cell_menu, column_menu, header_menu
 from gpuplanner.ui.table.model import PagedModel
-from gpuplanner.ui.table.shape import Shape, load_shape, save_shape, usual_shape
 from gpuplanner.ui.table.source import Row, Source
 from gpuplanner.ui.tokens import ROW_HEIGHT
 
@@ -48,30 +49,23 @@ class DataTable(QTableView):
         """Without `jobs` the source is asked in this thread. A row of 44 pixels and more has room for a second line."""
         super().__init__(parent)
         self._appearance = appearance
-        self._settings = settings
-        self._key = key
         self._name = name
         self._jobs = jobs
         self._note: Callable[[], str] = str
-        self._column_action: tuple[Message, Callable[[str], object]] | None = None
+        self.column_action: ColumnAction | None = None
         self._chosen = ""
-        self._arranging = False
-        self._shape = load_shape(settings, key, columns)
+        self._reloading = False
         self.rows = PagedModel(appearance, columns, jobs, self)
         self.rows.loaded.connect(self._loaded)
-        self.rows.order = self._shape.sort
         self.setModel(self.rows)
         self._header = DataHeader(appearance, self.rows, self)
         self.setHorizontalHeader(self._header)
         self._delegate = CellDelegate(appearance, self.rows, self)
         self.setItemDelegate(self._delegate)
         self._set_up(row_height)
-        self._arrange()
-        self._keep = Coalescer(self._save, self, 300)
+        self.columns = Arrangement(self, self._header, self.rows, settings, key)
         self._header.sortClicked.connect(self._sort_clicked)
         self._header.menuWanted.connect(self._header_menu)
-        self._header.sectionResized.connect(self._resized)
-        self._header.sectionMoved.connect(self._moved)
         self.selectionModel().currentRowChanged.connect(self._current_changed)
         appearance.languageChanged.connect(self._render)
         appearance.displayChanged.connect(self._render)
@@ -110,7 +104,7 @@ class DataTable(QTableView):
 
     def set_column_action(self, says: Message, run: Callable[[str], object]) -> None:
         """Something to do with a column, first in the menus of headers and cells; `run` gets the column's id."""
-        self._column_action = (says, run)
+        self.column_action = (says, run)
 
     def current_id(self) -> str:
         """The id of the current row, empty when none is."""
@@ -129,45 +123,23 @@ class DataTable(QTableView):
             if row is None:
                 return False
             if row.id == row_id:
-                self.setCurrentIndex(self.rows.index(number, self._first_column()))
+                self.setCurrentIndex(self.rows.index(number, self.columns.section(self.columns.shown()[0].id)))
                 return True
         return False
 
     def sort_by(self, order: Order) -> None:
         """Sort by other keys."""
         self.rows.set_order(order)
-        self._changed_by_person()
-
-    def shown_columns(self) -> tuple[Column, ...]:
-        """The columns in sight, from left to right."""
-        sections = (self._header.logicalIndex(place) for place in range(self._header.count()))
-        return tuple(self.rows.columns[s] for s in sections if not self._header.isSectionHidden(s))
-
-    def show_column(self, column_id: str, *, shown: bool) -> None:
-        """Show or hide a column; the last one stays."""
-        section = self._section(column_id)
-        if shown or len(self.shown_columns()) > 1:
-            self._header.setSectionHidden(section, not shown)
-            self._fill_width()
-            self._changed_by_person()
+        self.columns.changed()
 
     def reset_columns(self) -> None:
         """Columns, widths and order as they were at first."""
-        self._shape = usual_shape(self.rows.columns)
-        self._arrange()
+        self.columns.reset()
         self.sort_by(Order())
 
     def column_menu(self) -> QMenu:
         """The chooser of columns, to be opened by a button too."""
-        menu = QMenu(self)
-        for column in self.rows.columns:
-            action = menu.addAction(self._appearance.text(column.title))
-            action.setCheckable(True)
-            action.setChecked(not self._header.isSectionHidden(self._section(column.id)))
-            action.toggled.connect(lambda on, wanted=column.id: self.show_column(wanted, shown=on))
-        menu.addSeparator()
-        menu.addAction(self._appearance.text(msg("ui.table.reset_columns")), self.reset_columns)
-        return menu
+        return column_menu(self, self._appearance)
 
     # --- Copying ------------------------------------------------------------------------------------------------------
 
@@ -211,8 +183,8 @@ class DataTable(QTableView):
 
     def _writer(self, format_: CopyFormat) -> Callable[[Sequence[Row]], str]:
         """How rows are written now; the result needs no widget and can run in another thread."""
-        columns = self.shown_columns()
-        places = [self._section(column.id) for column in columns]
+        columns = self.columns.shown()
+        places = [self.columns.section(column.id) for column in columns]
         display, translator, note = self._appearance.display, self._appearance.translator, self._note()
 
         def write(rows: Sequence[Row]) -> str:
@@ -229,54 +201,12 @@ class DataTable(QTableView):
             self.sort_by(self.rows.order.clicked(column.id, also=also))
 
     def _header_menu(self, section: int, at: QPoint) -> None:
-        menu = self.column_menu()
-        if section >= 0 and self.rows.columns[section].sortable:
-            self._add_sorting(menu, self.rows.columns[section])
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.popup(at)
-
-    def _add_sorting(self, menu: QMenu, column: Column) -> None:
-        before = menu.actions()[0] if menu.actions() else None
-        for says, descending in (("ui.table.sort_up", False), ("ui.table.sort_down", True)):
-            action = menu.addAction(self._appearance.text(Message(says)))
-            order = Order((SortKey(column.id, descending),))
-            action.triggered.connect(lambda _=False, wanted=order: self.sort_by(wanted))
-            if before is not None:
-                menu.insertAction(before, action)
-        if self._column_action is not None:
-            says_own, run = self._column_action
-            own = menu.addAction(self._appearance.text(says_own), lambda wanted=column.id: run(wanted))
-            if before is not None:
-                menu.insertAction(before, own)
-        if before is not None:
-            menu.insertSeparator(before)
+        _pop_up(header_menu(self, self._appearance, self.rows.columns[section] if section >= 0 else None), at)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        text = self._appearance.text
         index = self.currentIndex()
-        if index.isValid():
-            menu.addAction(text(msg("ui.table.copy_cell")), self.copy_cell)
-            self._add_copies(menu, msg("ui.table.copy_rows"), self.copy_rows)
-        self._add_copies(menu, msg("ui.table.copy_table"), self.copy_table)
-        if index.isValid() and self.rows.columns[index.column()].sortable:
-            menu.addSeparator()
-            sorting = QMenu(menu)
-            self._add_sorting(sorting, self.rows.columns[index.column()])
-            menu.addActions(sorting.actions())
-        menu.addSeparator()
-        columns = self.column_menu()
-        columns.setTitle(text(msg("ui.table.columns")))
-        columns.setParent(menu, columns.windowFlags())
-        menu.addMenu(columns)
-        menu.popup(event.globalPos())
-
-    def _add_copies(self, menu: QMenu, title: Message, copy: Callable[[CopyFormat], object]) -> None:
-        inner = menu.addMenu(self._appearance.text(title))
-        for format_ in CopyFormat:
-            says = Message(f"ui.table.as_{format_.value}")
-            inner.addAction(self._appearance.text(says), lambda wanted=format_: copy(wanted))
+        column = self.rows.columns[index.column()] if index.isValid() else None
+        _pop_up(cell_menu(self, self._appearance, column), event.globalPos())
 
     # --- Events -------------------------------------------------------------------------------------------------------
 
@@ -311,7 +241,7 @@ class DataTable(QTableView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._fill_width()
+        self.columns.fill_width()
 
     def _hover(self, row: int) -> None:
         if row != self._delegate.hovered_row:
@@ -336,85 +266,26 @@ class DataTable(QTableView):
     def _current_changed(self, current: QModelIndex) -> None:
         row = self.rows.row(current.row()) if current.isValid() else None
         wanted = row.id if row else ""
-        if wanted != self._chosen and (wanted or not self._arranging):
+        if wanted != self._chosen and (wanted or not self._reloading):
             self._chosen = wanted
             self.rowChosen.emit(wanted)
 
     def _loaded(self) -> None:
         """The row that was current stays so where it is in the first page; else nobody is told of a change."""
         kept = self._chosen
-        self._arranging = True
+        self._reloading = True
         if kept and not self.choose(kept):
             self._chosen = kept
-        self._arranging = False
-
-    # --- Columns ------------------------------------------------------------------------------------------------------
-
-    def _section(self, column_id: str) -> int:
-        return next(i for i, column in enumerate(self.rows.columns) if column.id == column_id)
-
-    def _first_column(self) -> int:
-        return self._section(self.shown_columns()[0].id)
-
-    def _arrange(self) -> None:
-        self._arranging = True
-        for place, column_id in enumerate(self._shape.order):
-            section = self._section(column_id)
-            self._header.moveSection(self._header.visualIndex(section), place)
-            self._header.setSectionHidden(section, column_id in self._shape.hidden)
-            column = self.rows.columns[section]
-            usual = max(column.width, self._header.wanted_width(section))
-            self._header.resizeSection(section, self._shape.widths.get(column_id, usual))
-        self._arranging = False
-        self._fill_width()
-
-    def _fill_width(self) -> None:
-        """The first column takes what is left of the width."""
-        if self._arranging or not self.shown_columns():
-            return
-        self._arranging = True
-        first = self._first_column()
-        others = sum(
-            self._header.sectionSize(s)
-            for s in range(self._header.count())
-            if s != first and not self._header.isSectionHidden(s)
-        )
-        column = self.rows.columns[first]
-        least = self._shape.widths.get(column.id, max(column.width, self._header.wanted_width(first)))
-        self._header.resizeSection(first, max(least, self.viewport().width() - others))
-        self._arranging = False
-
-    def _resized(self, section: int, _before: int, width: int) -> None:
-        if not self._arranging:
-            self._shape.widths[self.rows.columns[section].id] = width
-            self._changed_by_person()
-
-    def _moved(self) -> None:
-        if not self._arranging:
-            self._changed_by_person()
-
-    def _changed_by_person(self) -> None:
-        self._keep.call()
-
-    def _save(self) -> None:
-        order = (self.rows.columns[self._header.logicalIndex(p)].id for p in range(self._header.count()))
-        hidden = (c.id for s, c in enumerate(self.rows.columns) if self._header.isSectionHidden(s))
-        self._shape = Shape(tuple(order), frozenset(hidden), self._shape.widths, self.rows.order)
-        save_shape(self._settings, self._key, self._shape)
+        self._reloading = False
 
     def _render(self) -> None:
         self.setAccessibleName(self._appearance.text(self._name))
-        self._arrange_titles()
-
-    def _arrange_titles(self) -> None:
-        """Titles in another language may need more room."""
-        self._arranging = True
-        for section, column in enumerate(self.rows.columns):
-            if column.id not in self._shape.widths and not self._header.isSectionHidden(section):
-                self._header.resizeSection(section, max(column.width, self._header.wanted_width(section)))
-        self._arranging = False
-        self._fill_width()
-        self._header.updateGeometry()
+        self.columns.fit_titles()
 
     def _repaint(self) -> None:
         self.viewport().update()
+
+
+def _pop_up(menu: QMenu, at: QPoint) -> None:
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    menu.popup(at)

@@ -1,0 +1,123 @@
+"""How the columns of a table are arranged: shown or hidden, moved, made wider; and keeping that in the settings."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QTableView
+
+from gpuplanner.ui.background import Coalescer
+from gpuplanner.ui.settings import Settings
+from gpuplanner.ui.table.columns import Column
+from gpuplanner.ui.table.header import DataHeader
+from gpuplanner.ui.table.model import PagedModel
+from gpuplanner.ui.table.shape import Shape, load_shape, save_shape, usual_shape
+
+
+class Arrangement(QObject):
+    """Arranges the sections of a header. The first column in sight takes what is left of the width."""
+
+    def __init__(self, table: QTableView, header: DataHeader, model: PagedModel, settings: Settings, key: str) -> None:
+        super().__init__(table)
+        self._table = table
+        self._header = header
+        self._model = model
+        self._settings = settings
+        self._key = key
+        self._moving = False
+        self._shape = load_shape(settings, key, model.columns)
+        model.order = self._shape.sort
+        self._keep = Coalescer(self._save, self, 300)
+        header.sectionResized.connect(self._resized)
+        header.sectionMoved.connect(self._moved)
+        self.arrange()
+
+    def section(self, column_id: str) -> int:
+        """The section of a column."""
+        return next(i for i, column in enumerate(self._model.columns) if column.id == column_id)
+
+    def shown(self) -> tuple[Column, ...]:
+        """The columns in sight, from left to right."""
+        header = self._header
+        sections = (header.logicalIndex(place) for place in range(header.count()))
+        return tuple(self._model.columns[s] for s in sections if not header.isSectionHidden(s))
+
+    def is_shown(self, column_id: str) -> bool:
+        """Whether a column is in sight."""
+        return not self._header.isSectionHidden(self.section(column_id))
+
+    def show(self, column_id: str, *, shown: bool) -> None:
+        """Show or hide a column; the last one stays."""
+        if shown or len(self.shown()) > 1:
+            self._header.setSectionHidden(self.section(column_id), not shown)
+            self.fill_width()
+            self.changed()
+
+    def reset(self) -> None:
+        """Columns and widths as they were at first."""
+        self._shape = usual_shape(self._model.columns)
+        self.arrange()
+        self.changed()
+
+    def arrange(self) -> None:
+        """Give the sections the kept order, visibility and widths."""
+        with self._arranging():
+            for place, column_id in enumerate(self._shape.order):
+                section = self.section(column_id)
+                self._header.moveSection(self._header.visualIndex(section), place)
+                self._header.setSectionHidden(section, column_id in self._shape.hidden)
+                self._header.resizeSection(section, self._wanted_width(section))
+        self.fill_width()
+
+    def fit_titles(self) -> None:
+        """Titles in another language may need more room, or less."""
+        with self._arranging():
+            for section in range(self._header.count()):
+                self._header.resizeSection(section, self._wanted_width(section))
+        self.fill_width()
+        self._header.updateGeometry()
+
+    def fill_width(self) -> None:
+        """Let the first column take what is left of the width."""
+        columns = self.shown()
+        if self._moving or not columns:
+            return
+        first = self.section(columns[0].id)
+        others = sum(self._header.sectionSize(self.section(column.id)) for column in columns[1:])
+        with self._arranging():
+            room = self._table.viewport().width() - others
+            self._header.resizeSection(first, max(self._wanted_width(first), room))
+
+    def changed(self) -> None:
+        """A person changed something: keep it soon."""
+        self._keep.call()
+
+    def _wanted_width(self, section: int) -> int:
+        column = self._model.columns[section]
+        return self._shape.widths.get(column.id, max(column.width, self._header.wanted_width(section)))
+
+    def _resized(self, section: int, _before: int, width: int) -> None:
+        # Hiding a section makes it as narrow as nothing; that is no width to keep.
+        if not self._moving and width > 0:
+            self._shape.widths[self._model.columns[section].id] = width
+            self.changed()
+
+    def _moved(self) -> None:
+        if not self._moving:
+            self.changed()
+
+    def _save(self) -> None:
+        header = self._header
+        order = (self._model.columns[header.logicalIndex(p)].id for p in range(header.count()))
+        hidden = (c.id for s, c in enumerate(self._model.columns) if header.isSectionHidden(s))
+        self._shape = Shape(tuple(order), frozenset(hidden), self._shape.widths, self._model.order)
+        save_shape(self._settings, self._key, self._shape)
+
+    @contextmanager
+    def _arranging(self) -> Iterator[None]:
+        """What happens inside is ours and not a person's."""
+        before, self._moving = self._moving, True
+        try:
+            yield
+        finally:
+            self._moving = before
