@@ -36,8 +36,10 @@ class Unplannable:
     reason: Message
 
 
-def machine_of(choice: MachineChoice, catalog: Catalog, rates: Mapping[str, Rate]) -> Machine:
-    """The machine that a plan names.
+def machine_of(
+    choice: MachineChoice, catalog: Catalog, rates: Mapping[str, Rate], regions: Collection[str] = ()
+) -> Machine:
+    """The machine that a plan names. `regions`: whose prices count first, as in the search.
 
     Raises InputError when the catalog does not have it, when it says too little (how many GPUs, which ones), or when
     the GPUs do not fill whole nodes.
@@ -46,7 +48,7 @@ def machine_of(choice: MachineChoice, catalog: Catalog, rates: Mapping[str, Rate
         instance = catalog.instances.get(choice.instance_id)
         if instance is None:
             raise InputError(msg("machines.unknown_instance", id=choice.instance_id))
-        return rented(instance, choice.nodes, catalog.gpus, rates)
+        return rented(instance, choice.nodes, catalog.gpus, rates, regions)
     if choice.gpu_id is None:
         raise InputError(msg("machines.nothing_chosen"))
     gpu = catalog.gpus.get(choice.gpu_id)
