@@ -41,7 +41,6 @@ class Row(QWidget):
         self.target = target
         self._appearance = appearance
         self._helping = False
-        self.setFocusProxy(target)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
@@ -62,6 +61,10 @@ class Row(QWidget):
 
     def set_automatic(self, says: MessageValue | None) -> None:
         """Say what holds while the field is empty."""
+
+    def take_focus(self) -> None:
+        """Put the keyboard here. Not by a focus proxy: Tab would get stuck at one that is hidden."""
+        self.target.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def narrow(self) -> bool:
         """Whether the field does with half of the width in the language in use."""
@@ -92,7 +95,7 @@ class Row(QWidget):
         elif event.type() == QEvent.Type.FocusOut:
             self.help_button.setVisible(self.underMouse())
             self.left.emit()
-        elif isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride and _undoes(event):
+        elif isinstance(event, QKeyEvent) and _undoes(event):
             # Undo is that of the plan; a text field's own would take it back letter by letter.
             event.ignore()
             return True
@@ -220,6 +223,9 @@ class ChoiceRow(Row):
             self._automatic = says or ""
             self._render()
 
+    def take_focus(self) -> None:
+        self._control.shown().setFocus(Qt.FocusReason.OtherFocusReason)
+
     def narrow(self) -> bool:
         return len(self._options) > MOST_SEGMENTS
 
@@ -263,7 +269,6 @@ class _Either(QWidget):
         super().__init__()
         self._first = first
         self._second = second
-        self.setFocusProxy(second)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(first)
@@ -274,7 +279,10 @@ class _Either(QWidget):
         """Show the first control, or the second."""
         self._first.setVisible(first)
         self._second.setVisible(not first)
-        self.setFocusProxy(self._first if first else self._second)
+
+    def shown(self) -> QWidget:
+        """The control that is shown."""
+        return self._second if self._first.isHidden() else self._first
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -31,6 +31,7 @@ from gpuplanner.ui.plan_place.pickers import choice_of_row, limit_items, machine
 from gpuplanner.ui.plan_place.presenter import PlanPresenter
 from gpuplanner.ui.plan_place.results_view import ResultsView
 from gpuplanner.ui.plan_place.start_view import StartView
+from gpuplanner.ui.plan_place.tab_order import step
 from gpuplanner.ui.plan_place.wizard_view import NameField, WizardView
 from gpuplanner.ui.tokens import Verdict
 from gpuplanner.ui.widgets.scrolling import scrolling
@@ -96,6 +97,9 @@ class PlanPage(Page):
             return (self.start_view,)
         return (self.wizard, self.results, self.machines)
 
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        return step(self, self.panes(), forward=forward) or super().focusNextPrevChild(forward)
+
     def leave(self) -> bool:
         if self._stack.currentIndex() == _DIFFERENCE:
             self._show_stack()
@@ -114,7 +118,10 @@ class PlanPage(Page):
 
     def focus_first(self) -> None:
         row = self.wizard.model_row if self.presenter.is_open else None
-        (row if row is not None else self.start_view.new_button).setFocus(Qt.FocusReason.OtherFocusReason)
+        if row is not None:
+            row.take_focus()
+        else:
+            self.start_view.new_button.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def close_page(self) -> None:
         self.presenter.close()

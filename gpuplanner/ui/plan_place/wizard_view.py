@@ -42,12 +42,6 @@ class WizardView(Card):
         self._plan: Plan | None = None
         self._sections: dict[str, list[Section]] = {}
         self._advice: dict[str, Message | None] = {}
-        self._kind = Segmented(
-            appearance,
-            [Option(kind, msg(f"planui.kind.{kind}")) for kind in _kinds()],
-            name=msg("planui.kind"),
-        )
-        self._kind.chosen.connect(self.kindChosen)
         self.body.setSpacing(22)
 
     def rows(self, kind: str) -> Sequence[Row]:
@@ -72,13 +66,10 @@ class WizardView(Card):
         self._build(kind)
         changed_kind = self._plan is None or self._plan.workload.kind != kind
         self._plan = plan
-        self._kind.choose(kind)
         if changed_kind:
             for other, sections in self._sections.items():
                 for section in sections:
                     section.setVisible(other == kind)
-            first = self._sections[kind][0]
-            first.take(self._kind)
         for row in self.rows(kind):
             row.set_value(value_of(plan, row.field))
         self._lay_out()
@@ -122,17 +113,26 @@ class WizardView(Card):
         if kind in self._sections:
             return
         fields = all_fields(kind)
-        sections = []
+        sections: list[Section] = []
         for number, steps in enumerate(STEPS, 1):
             rows = [self._row(field) for field in fields if field.ask.step in steps]
             if not rows:
                 continue
-            section = Section(self._appearance, number, msg(f"planui.step.{kind}.{steps[0]}"), rows)
+            title = msg(f"planui.step.{kind}.{steps[0]}")
+            section = Section(self._appearance, number, title, rows, None if sections else self._kind_choice(kind))
             section.setVisible(False)
             section.toggled.connect(self._lay_out)
             sections.append(section)
             self.body.addWidget(section)
         self._sections[kind] = sections
+
+    def _kind_choice(self, kind: str) -> Segmented:
+        """Each kind has its own, so that Tab reaches it before the fields."""
+        options = [Option(other, msg(f"planui.kind.{other}")) for other in _kinds()]
+        choice = Segmented(self._appearance, options, kind, msg("planui.kind"))
+        choice.chosen.connect(self.kindChosen)
+        choice.chosen.connect(lambda: choice.choose(kind))
+        return choice
 
     def _row(self, field: Field) -> Row:
         row = make_row(self._appearance, field, self._find)
@@ -166,7 +166,10 @@ class Section(QWidget):
 
     toggled = Signal()
 
-    def __init__(self, appearance: Appearance, number: int, title: Message, rows: Sequence[Row]) -> None:
+    def __init__(
+        self, appearance: Appearance, number: int, title: Message, rows: Sequence[Row], first: QWidget | None = None
+    ) -> None:
+        """`first` stands between the title and the fields."""
         super().__init__()
         self._open = False
         self._plain = FieldGrid([row for row in rows if not row.field.ask.advanced])
@@ -184,16 +187,14 @@ class Section(QWidget):
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(12)
         self._layout.addLayout(head)
+        if first is not None:
+            self._layout.addWidget(first)
         self._layout.addWidget(self._plain)
         self._layout.addWidget(self._advanced)
 
     def rows(self) -> Sequence[Row]:
         """All rows."""
         return (*self._plain.rows, *self._advanced.rows)
-
-    def take(self, widget: QWidget) -> None:
-        """Put a widget of another section between the title and the fields."""
-        self._layout.insertWidget(1, widget)
 
     def open_more(self) -> None:
         """Show the fields behind "more"."""

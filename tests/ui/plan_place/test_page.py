@@ -1,0 +1,478 @@
+"""The page: edits arrive in the results, numbers explain themselves, machines are chosen, all of it by keyboard too."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+
+from gpuplanner.engine.estimate import Fit
+from gpuplanner.messages import InputError, msg
+from gpuplanner.store.settings import LANGUAGE, MEMORY, THEME
+from gpuplanner.ui.places import Location
+from gpuplanner.ui.plan_place.columns import MACHINES
+from gpuplanner.ui.plan_place.figure_link import FigureLink
+from gpuplanner.ui.plan_place.machine_rows import row_id
+from gpuplanner.ui.plan_place.page import plan_place
+from gpuplanner.ui.plan_place.pickers import choice_of_row, limit_items, machine_items, model_items
+from gpuplanner.ui.widgets.figure_label import FigureLabel
+from gpuplanner.workload.plan import MachineChoice
+from tests.ui.checks import clipped, missing_glyphs, nameless, tab_walk
+
+H100 = MachineChoice(gpu_id="nvidia-h100-sxm5-80gb", gpus=2, per_node=2)
+
+
+def number(page, name):
+    return page.wizard.row(f"{page.presenter.plan.workload.kind}.{name}")
+
+
+def type_into(row, text):
+    edit = row.target
+    edit.setFocus()
+    edit.selectAll()
+    QTest.keyClicks(edit, text)
+
+
+# --- Edits and results ------------------------------------------------------------------------------------------------
+
+
+def test_typing_changes_the_result_without_a_button(qtbot, page, settled):
+    before = page.results.memory.bar.table()
+    type_into(number(page, "concurrency"), "96")
+    settled(page)
+    assert page.presenter.plan.workload.concurrency == 96
+    assert page.results.memory.bar.table() != before
+
+
+def test_the_headlines_are_those_of_the_estimate(page):
+    estimate = page.presenter.outcome.worked.estimate
+    shown = [label.shown() for label in page.results.verdict.findChildren(FigureLabel)]
+    assert str(shown[1]) == str(
+        page._appearance.show(estimate.metrics["tpot_s"].value, estimate.metrics["tpot_s"].unit)
+    )
+
+
+def test_what_cannot_be_used_is_said_in_place_with_a_fix(qtbot, page):
+    row = number(page, "input_tokens")
+    type_into(row, "0")
+    assert row.frame.problem is not None
+    assert row._fix.isVisible()
+    row._fix.click()
+    assert row.frame.problem is None
+    assert page.presenter.plan.workload.input_tokens == 1
+    assert not row._fix.isVisible()
+
+
+def test_a_problem_of_the_engine_is_a_sentence_not_a_crash(qtbot, page, workspace, settled):
+    workspace.fault = InputError(msg("machines.nothing_chosen"))
+    type_into(number(page, "concurrency"), "5")
+    settled(page)
+    assert not page.results.verdict.isVisible()
+    assert page.results._problem.isVisible()
+    workspace.fault = None
+    type_into(number(page, "concurrency"), "6")
+    settled(page)
+    assert page.results.verdict.isVisible()
+
+
+def test_only_the_latest_edit_counts(qtbot, page, workspace, settled):
+    workspace.delay_s = 0.3
+    for text in ("1", "12", "123"):
+        type_into(number(page, "concurrency"), text)
+        qtbot.wait(90)
+    settled(page)
+    assert page.presenter.outcome.searched.plan.workload.concurrency == 123
+    assert page.presenter.outcome.worked.estimate.plan.workload.concurrency == 123
+
+
+def test_leaving_a_field_open_shows_what_holds(page):
+    assert number(page, "memory_utilisation").target.placeholderText() == "0.9"
+    assert number(page, "max_length").target.placeholderText() == "2,500"
+    assert number(page, "tensor_parallel").target.placeholderText() == "2"
+
+
+def test_the_kind_is_switched_and_back(page, settled):
+    page.wizard.kindChosen.emit("training")
+    settled(page)
+    assert page.presenter.outcome.worked.estimate.step_name == "train_step"
+    assert page.wizard.row("training.global_batch").isVisible()
+    assert not page.wizard.row("serving.concurrency").isVisible()
+    page.presenter.document.undo()
+    settled(page)
+    assert page.wizard.row("serving.concurrency").isVisible()
+
+
+# --- Undo -------------------------------------------------------------------------------------------------------------
+
+
+def test_undo_takes_back_what_was_typed_and_names_it(page, settled):
+    row = number(page, "concurrency")
+    type_into(row, "96")
+    assert page.presenter.document.undo_name == row.field.label
+    QTest.keyClick(row.target, Qt.Key.Key_Tab)
+    page.presenter.document.undo()
+    assert row.target.text() == "64"
+    page.presenter.document.redo()
+    assert row.target.text() == "96"
+
+
+def test_ctrl_z_in_a_field_undoes_the_plan_and_not_the_letters(qtbot, open_session, workspace):
+    session = open_session((plan_place(),), workspace)
+    session.window.go(Location("plan", "preset/chat-70b"))
+    page = session.window.current_page()
+    qtbot.waitUntil(lambda: page.presenter.outcome.worked.current)
+    session.window.activateWindow()
+    first, second = number(page, "input_tokens"), number(page, "concurrency")
+    type_into(first, "3000")
+    type_into(second, "96")
+    QTest.keyClick(second.target, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert page.presenter.plan.workload.concurrency == 64
+    assert second.target.text() == "64"
+    QTest.keyClick(second.target, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert first.target.text() == "2,000"
+    redo = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    QTest.keyClick(second.target, Qt.Key.Key_Z, redo)
+    assert page.presenter.plan.workload.input_tokens == 3000
+
+
+# --- Explanations -----------------------------------------------------------------------------------------------------
+
+
+def test_every_number_opens_its_explanation(page):
+    results = page.results
+    seen = set()
+    for label in results.findChildren(FigureLabel):
+        if label.isVisible() and label._figure is not None:
+            label.click()
+            seen.add(results.why.figure)
+            assert results.why.figure is label._figure
+    for link in results.findChildren(FigureLink):
+        if link.isVisible() and link._figure is not None:
+            link.click()
+            assert results.why.figure is link._figure
+            seen.add(results.why.figure)
+    assert len(seen) > 10
+
+
+def test_parts_of_the_bars_open_their_explanation(page):
+    estimate = page.presenter.outcome.worked.estimate
+    page.results.memory.bar.opened.emit("kv_cache")
+    decode = estimate.memory.phases[-1]
+    assert page.results.why.figure is decode.parts[1].figure
+    page.results.time.bar.opened.emit("all_reduce")
+    assert page.results.why.figure is estimate.time[2].figure
+
+
+def test_a_phase_can_be_looked_at(page):
+    assert "33.0 GiB" in page.results.memory.bar.table()[0]
+    page.results.memory.phases.chosen.emit("load")
+    assert "19.8 GiB" in page.results.memory.bar.table()[0]
+
+
+def test_the_derivation_is_a_tree_with_sources(page, appearance):
+    page.results.explain("metric.tpot_s")
+    tree = page.results.why.tree
+    root = tree.model().index(0, 0)
+    assert tree.model().rowCount(root) == 3
+    assert tree.isExpanded(root)
+    reading = tree.model().index(0, 0, root)
+    tips = [tree.model().index(row, 0, reading).data(Qt.ItemDataRole.ToolTipRole) for row in range(4)]
+    assert any("exact · " in tip for tip in tips), tips
+    assert any("calibrated on 14 measurements" in tip for tip in tips), tips
+
+
+def test_the_explanation_is_copied_as_text_and_as_markdown(page, said):
+    page.results.explain("metric.tpot_s")
+    why = page.results.why
+    why.copy("text")
+    text = QGuiApplication.clipboard().text()
+    assert text.splitlines()[0].endswith("ms")
+    why.copy("markdown")
+    markdown = QGuiApplication.clipboard().text()
+    assert markdown.startswith("**")
+    assert "\n  - " in markdown
+    assert said(page).count("planui.copied") == 2
+
+
+def test_the_same_number_stays_explained_after_an_edit(page, settled):
+    page.results.explain("metric.ttft_s")
+    type_into(number(page, "concurrency"), "96")
+    settled(page)
+    assert page.results.why.figure is page.presenter.outcome.worked.estimate.metrics["ttft_s"]
+
+
+# --- Machines ---------------------------------------------------------------------------------------------------------
+
+
+def test_without_a_machine_the_best_of_the_search_is_shown(page):
+    assert page.presenter.plan.machine is None
+    worked = page.presenter.outcome.worked
+    assert worked.found
+    assert row_id(worked.estimate.plan.machine) == page.machines.tables["serving"].current_id()
+
+
+def test_selecting_a_machine_estimates_on_it_and_can_be_undone(page, settled):
+    table = page.machines.tables["serving"]
+    second = table.rows.row(1).id
+    table.choose(second)
+    settled(page)
+    assert row_id(page.presenter.plan.machine) == second
+    assert row_id(page.presenter.outcome.worked.estimate.plan.machine) == second
+    assert page.presenter.document.undo_name == msg("planui.machine")
+    page.presenter.document.undo()
+    settled(page)
+    assert page.presenter.plan.machine is None
+
+
+def test_the_way_that_the_search_found_is_estimated_but_not_written_into_the_plan(page):
+    assert page.presenter.plan.workload.tensor_parallel is None
+    assert page.presenter.outcome.worked.estimate.plan.workload.tensor_parallel == 2
+
+
+def test_the_others_say_why_not_and_can_be_searched_and_filtered(page):
+    machines = page.machines
+    everything = machines.others.rows.total
+    assert everything > 300
+    machines.search.set_text("a100")
+    some = machines.others.rows.total
+    assert 0 < some < everything
+    machines.search.set_text("")
+    machines.filter.choose("tpot")
+    machines.filter.chosen.emit("tpot")
+    assert 0 < machines.others.rows.total < everything
+    assert (
+        machines.others.rows.look(machines.others.rows.row(0), machines.others.rows.columns[1]).text
+        == "TPOT 31.0 ms over"
+    )
+
+
+def test_one_of_the_others_can_be_looked_at(page, settled):
+    others = page.machines.others
+    page.machines.filter.choose("memory")
+    page.machines.filter.chosen.emit("memory")
+    others.selectRow(0)
+    settled(page)
+    rejection = page.machines._shown_rejections[0]
+    assert page.presenter.outcome.worked.estimate.machine.instance is rejection.machine.instance
+
+
+def test_when_nothing_fits_the_page_says_so_and_still_shows_the_nearest(page, workspace, settled):
+    workspace.none_fits = True
+    type_into(number(page, "concurrency"), "70")
+    settled(page)
+    assert page.machines._none.isVisible()
+    assert page.presenter.outcome.worked.estimate is not None
+
+
+def test_machines_are_pinned_and_compared(page, went):
+    table = page.machines.tables["serving"]
+    ids = [table.rows.row(at).id for at in range(2)]
+    for row in ids:
+        table.checkClicked.emit(row, "machine")
+    compare = next(a for a in page.heading().actions if a.id == "compare")
+    assert compare.enabled
+    compare.run()
+    assert went == [Location("compare", ",".join(ids))]
+    table.checkClicked.emit(ids[0], "machine")
+    assert len(page.presenter.pins) == 1
+
+
+def test_no_more_than_six_are_compared(page, said):
+    for gpus in range(1, 8):
+        page.presenter.toggle_pin(MachineChoice(gpu_id="nvidia-l40s", gpus=gpus, per_node=8))
+    assert len(page.presenter.pins) == 6
+    assert "planui.pins_full" in said(page)
+
+
+def test_the_smallest_change_is_made_by_a_click_and_undone(page, settled):
+    page.presenter.document.set_machine(H100)
+    type_into(number(page, "concurrency"), "400")
+    settled(page)
+    assert page.presenter.outcome.worked.estimate.fit is Fit.DOES_NOT_FIT
+    assert page.results.changes.isVisible()
+    row = page.results.changes.rows()[0]
+    assert "8.20 GiB" in row.result()
+    row.click()
+    settled(page)
+    assert page.presenter.plan.workload.concurrency == 11
+    assert page.presenter.plan.workload.tensor_parallel is None
+    page.presenter.document.undo()
+    assert page.presenter.plan.workload.concurrency == 400
+
+
+def test_the_search_time_goes_to_the_status_bar(qtbot, page, settled):
+    heard = []
+    page.workSaid.connect(heard.append)
+    type_into(number(page, "concurrency"), "70")
+    settled(page)
+    assert [m.id for m in heard] == ["planui.searched"]
+    assert heard[0].values["ways"] == "4,212"
+
+
+# --- Pickers ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_model_picker_finds_and_sets_a_model(page, appearance, settled):
+    items = model_items(page.presenter.models(), "qwen3 32b", appearance, "")
+    assert items[0].id == "Qwen/Qwen3-32B"
+    assert items[0].note.endswith("B")
+    page.presenter.set_model(page.presenter.plan.workload.model.model_copy(update={"catalog_id": items[0].id}))
+    settled(page)
+    assert "Qwen3" in page.wizard.model_row.button.text()
+    page.presenter.document.undo()
+    assert "Llama" in page.wizard.model_row.button.text()
+
+
+def test_the_machine_picker_takes_a_count(page, appearance):
+    catalog = page.presenter.catalog
+    items = machine_items(catalog, "4 h100 sxm", appearance)
+    choice = choice_of_row(items[0].id)
+    assert (choice.gpu_id, choice.gpus) == ("nvidia-h100-sxm5-80gb", 4)
+    assert choice_of_row(machine_items(catalog, "", appearance)[0].id) is None
+    offer = next(i for i in machine_items(catalog, "p5.48xlarge", appearance) if i.id.startswith("instance/"))
+    assert choice_of_row(offer.id).instance_id in catalog.instances
+
+
+def test_limits_name_what_the_catalog_has(page):
+    catalog = page.presenter.catalog
+    rows = {r.field.name: r for r in page.wizard.rows("serving")}
+    assert "AWS" in {i.id for i in limit_items(rows["providers"].field, catalog, "")}
+    assert {i.id for i in limit_items(rows["gpus"].field, catalog, "h200")} <= set(catalog.gpus)
+    rows["providers"].edited.emit(("AWS",))
+    assert page.presenter.plan.constraints.providers == ("AWS",)
+
+
+def test_a_gpu_of_the_catalog_is_planned_with(page, settled):
+    page.visit("with/gpu/nvidia-l40s")
+    settled(page)
+    assert page.presenter.plan.machine.gpu_id == "nvidia-l40s"
+    page.visit("with/model/Qwen/Qwen3-32B")
+    assert page.presenter.plan.workload.model.catalog_id == "Qwen/Qwen3-32B"
+
+
+# --- Difference, start page ---------------------------------------------------------------------------------------
+
+
+def test_the_difference_of_two_plans(qtbot, page, settled):
+    type_into(number(page, "concurrency"), "96")
+    qtbot.waitUntil(lambda: page.presenter.autosave.clean)
+    first = page.presenter.autosave.plan_id
+    page.presenter.duplicate("Copy")
+    type_into(number(page, "concurrency"), "8")
+    page.show_difference(first)
+    assert page.difference.isVisible()
+    assert page.difference.rows() == [("Concurrency", "8", "96")]
+    assert page.leave()
+    assert not page.difference.isVisible()
+
+
+def test_the_start_page_lists_plans_presets_and_the_sample(qtbot, page, said):
+    type_into(number(page, "concurrency"), "96")
+    qtbot.waitUntil(lambda: page.presenter.autosave.clean)
+    plan_id = page.presenter.autosave.plan_id
+    page.presenter.show_start()
+    start = page.start_view
+    assert [row.plan.id for row in start.rows()] == [plan_id]
+    assert {tile.preset for tile in start.tiles} == {p for p in page.presenter.presets if p != "sample"}
+    start.rows()[0].button.click()
+    assert page.path() == f"plan/{plan_id}"
+    page.presenter.show_start()
+    start.removeWanted.emit(plan_id, "x")
+    assert start.rows() == ()
+    start.presetWanted.emit("sample")
+    assert page.heading().note == msg("planui.saved.sample")
+
+
+def test_a_new_plan_is_on_the_shelf_at_once(open_page):
+    page = open_page()
+    assert not page.presenter.is_open
+    page.start_view.new_button.click()
+    assert page.presenter.is_open
+    assert len(page.presenter.shelved()) == 1
+
+
+# --- Looks, keyboard, words -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [(1250, 820), (1090, 740), (840, 650)])
+@pytest.mark.parametrize("preset", ["sample", "pretrain-7b"])
+def test_no_text_is_clipped_and_everything_has_a_name(qtbot, open_page, appearance, settled, size, preset):
+    page = open_page(f"preset/{preset}", size=size)
+    settled(page)
+    for theme in ("light", "dark"):
+        for language in ("en", "zh_CN"):
+            appearance.choose(THEME, theme)
+            appearance.choose(LANGUAGE, language)
+            # Nested layouts settle within a few rounds of the event loop.
+            qtbot.waitUntil(lambda: clipped(page) == [], timeout=2000)
+            assert missing_glyphs(page) == []
+            assert nameless(page) == []
+
+
+def test_every_section_opens_without_clipping(qtbot, open_page, appearance, settled):
+    for preset in ("sample", "qlora-8b"):
+        page = open_page(f"preset/{preset}", size=(1250, 2400))
+        settled(page)
+        for section in page.wizard._sections[page.presenter.plan.workload.kind]:
+            section.open_more()
+        qtbot.wait(60)
+        for language in ("en", "zh_CN"):
+            appearance.choose(LANGUAGE, language)
+            qtbot.waitUntil(lambda shown=page: clipped(shown.wizard) == [], timeout=2000)
+
+
+def test_where_it_is_narrow_results_and_machines_take_turns(open_page, settled):
+    page = open_page("preset/sample", size=(840, 650))
+    settled(page)
+    assert page.columns.sides.isVisible()
+    assert page.results.isVisible()
+    assert not page.machines.isVisible()
+    page.columns.sides.choose(MACHINES)
+    page.columns.sides.chosen.emit(MACHINES)
+    assert page.machines.isVisible()
+    assert not page.results.isVisible()
+    page.results.whyShown.emit()
+    assert page.results.isVisible()
+
+
+def test_numbers_follow_the_memory_convention(page, appearance):
+    def shown():
+        return str(page.results.verdict.findChild(FigureLabel).shown())
+
+    assert shown().endswith("GiB")
+    appearance.choose(MEMORY, "GB")
+    assert shown().endswith("GB")
+    assert page.results.memory.bar.table()[0][1].endswith(" GB")
+
+
+def test_the_language_changes_live_everywhere(page, appearance):
+    appearance.choose(LANGUAGE, "zh_CN")
+    assert page.machines.title.text() == "可用机器"
+    assert page.wizard.row("serving.input_tokens").frame.label.text() == "输入长度"
+    assert page.results.why.title.text().startswith("为什么是")
+
+
+def test_tab_reaches_everything_as_one_reads_it(qtbot, page):
+    qtbot.wait(400)
+    page.window().activateWindow()
+    page.wizard.model_row.take_focus()
+    walked = tab_walk(page, 200)
+    names = [w.accessibleName() for w in walked]
+    assert names.index("Input tokens") < names.index("Output tokens") < names.index("Concurrency")
+    wanted = ["Cost", "Budget a month", "Providers", "Server", "Tensor parallel", "Change", "GPU memory 63.7 GiB"]
+    wanted += ["Memory per GPU", "Where the time goes", "Power 1,100 W", "Machines that carry it", "Why not"]
+    places = [names.index(name) for name in wanted]
+    assert places == sorted(places), names
+
+
+def test_f1_in_a_field_says_what_it_is(page, appearance):
+    row = number(page, "tensor_parallel")
+    row.target.setFocus()
+    QTest.keyClick(row.target, Qt.Key.Key_F1)
+    assert row.frame._below.text() == appearance.text(row.field.help)
+    assert page.leave()
+    assert row.frame._below.text() != appearance.text(row.field.help)
+
+
+def test_the_rule_of_thumb_stands_beside_memory_kept_free(page):
+    row = next(r for r in page.wizard.rows("serving") if r.field.name == "memory_free_share")
+    assert "30" in row.frame._below.text()
