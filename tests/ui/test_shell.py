@@ -444,3 +444,24 @@ def test_a_splitter_is_kept(settings, qtbot, appearance):
     assert make().sizes() == [400, 400]
     settings.keep("window.splitter.test", ["wide", -1])
     assert make().sizes() == [300, 500]
+
+
+def test_going_somewhere_closes_the_palette(window):
+    window.palette_view.open()
+    press(window, Qt.Key.Key_2, CONTROL)
+    assert not window.palette_view.isVisible()
+    assert isinstance(window.current_page(), Other)
+    window.palette_view.open()
+    press(window, Qt.Key.Key_F6)
+    assert window.palette_view.isVisible()
+
+
+def test_keys_of_a_page_do_not_take_those_of_the_window(window):
+    page = window.current_page()
+    page.heading = lambda: Heading(
+        "x", actions=(PageAction("open", msg("ui.open.title"), lambda: page.ran.append("page"), shortcut="Ctrl+K"),)
+    )
+    page.headingChanged.emit()
+    press(window, Qt.Key.Key_K, CONTROL)
+    assert window.palette_view.isVisible()
+    assert page.ran == []

@@ -63,7 +63,7 @@ class PaletteSearch(QObject):
         return tuple(groups)
 
     def _ask_beside(self, at: int, provider: PaletteProvider, query: str) -> None:
-        self._latest[at].run(lambda _cancel: provider.find(query), lambda items: self._answer(at, items))
+        self._latest[at].run(lambda _cancel: provider.find(query), lambda items: self._answer(at, items), urgent=True)
 
     def _answer(self, at: int, items: Sequence[PaletteItem]) -> None:
         self._answers[at] = self._best(items)

@@ -28,6 +28,7 @@ class Toasts(QWidget):
         self._layout.setSpacing(8)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         over.installEventFilter(self)
+        appearance.languageChanged.connect(self._place)
         self.hide()
 
     def show_notice(self, notice: Notice) -> None:

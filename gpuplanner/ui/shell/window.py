@@ -33,6 +33,7 @@ from gpuplanner.ui.tokens import Verdict
 
 SETTINGS = "settings"
 HELP = "help"
+_KEYS_OF_THE_WINDOW = frozenset(shortcut.keys for shortcut in SHORTCUTS)
 _LAST = WINDOW + "place"
 _SIZE = WINDOW + "geometry"
 
@@ -69,6 +70,7 @@ class Window(QWidget):
         """Show a place, and in it the path when there is one. An unknown place changes nothing."""
         if location.place not in self._places:
             return
+        self.palette_view.shut()
         page = self._page(location.place)
         if location.path:
             page.visit(location.path)
@@ -225,7 +227,8 @@ class Window(QWidget):
             keys.deleteLater()
         self._page_keys = []
         for action in heading.actions:
-            if action.shortcut and action.enabled:
+            # Of two shortcuts with the same keys Qt would run neither.
+            if action.shortcut and action.enabled and action.shortcut not in _KEYS_OF_THE_WINDOW:
                 keys = QShortcut(QKeySequence(action.shortcut), self)
                 keys.activated.connect(action.run)
                 self._page_keys.append(keys)
@@ -240,6 +243,8 @@ class Window(QWidget):
 
     def _cycle_panes(self, by: int) -> None:
         """Rail, top bar, the panes of the page, status bar, and round again."""
+        if self.palette_view.isVisible():
+            return
         page = self.current_page()
         inner = [pane for pane in (page.panes() if page else ()) if pane.isVisible()]
         panes: list[QWidget] = [self.rail, self.top_bar, *inner, self.status_bar]
