@@ -1,7 +1,8 @@
 """Wires the window, once: application, appearance, workspace, jobs, places. Nothing else makes these objects."""
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
-from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.messages import InputError, Message, Translator, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.background import Cancel, Jobs
 from gpuplanner.ui.compositing import composited
@@ -128,8 +129,12 @@ def main(argv: Sequence[str]) -> int:
 
     Returns the exit code.
     """
-    from gpuplanner.workspace import Workspace, home_folder
+    from gpuplanner.workspace import Workspace, home_folder, system_language
 
+    if not _has_display(os.environ):
+        # Qt would abort, with a text that helps nobody.
+        sys.stderr.write(Translator(system_language()).text(msg("ui.no_display")) + "\n")
+        return 2
     files = [str(Path(file).resolve()) for file in argv]
     application = QApplication([sys.argv[0]])
     application.setApplicationName("gpuplanner")
@@ -155,6 +160,12 @@ def main(argv: Sequence[str]) -> int:
     first.close()
     session.close()
     return code
+
+
+def _has_display(environment: Mapping[str, str]) -> bool:
+    """Whether there is a screen to open a window on. Only Linux can be without one."""
+    wanted = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    return not sys.platform.startswith("linux") or any(environment.get(name) for name in wanted)
 
 
 def _settings(workspace: Any, notices: Notices) -> Settings:

@@ -309,3 +309,22 @@ def test_files_wait_for_the_catalog(open_session, qtbot, settings):
     session.raise_window(["c.gpuplan"])
     session.raise_window([])
     assert opened[1:] == [["c.gpuplan"]]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux can be without a display")
+def test_without_a_display_one_sentence_says_what_works():
+    hidden = {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    for language, word in (("en_GB.UTF-8", "display"), ("zh_CN.UTF-8", "显示器")):
+        run = subprocess.run(
+            [sys.executable, "-m", "gpuplanner"],
+            env={**environment, "LC_ALL": language, "PYTHONUTF8": "1"},
+            capture_output=True,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+        )
+        assert run.returncode == 2
+        assert word in run.stderr
+        assert "gpuplanner --help" in run.stderr
+        assert len(run.stderr.splitlines()) == 1
