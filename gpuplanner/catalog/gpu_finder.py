@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from gpuplanner.catalog.catalog import Catalog
 from gpuplanner.catalog.entries import GpuProperty, Instance
-from gpuplanner.catalog.files.records import Fields, near, shown
+from gpuplanner.catalog.files.records import Fields, near
 from gpuplanner.catalog.names import Kind, Names, Resolution, names_of
-from gpuplanner.catalog.problems import Severity
+from gpuplanner.catalog.problems import Severity, shown
 from gpuplanner.messages import msg
 
 

@@ -37,6 +37,19 @@ from gpuplanner.messages import InputError, msg
 SUFFIXES = (".yaml", ".yml", ".csv")
 MOST_PROBLEMS = 200
 """Problems of one file that are told one by one; a list of the wrong shape has one in each row."""
+COLUMN_SYNONYMS = {
+    "厂商": "provider", "云厂商": "provider", "服务商": "provider", "供应商": "provider",
+    "实例": "name", "实例名称": "name", "实例规格": "name", "规格": "name",
+    "gpu型号": "gpu", "显卡": "gpu", "显卡型号": "gpu", "gpu数量": "gpu_count", "卡数": "gpu_count",
+    "单卡显存(gb)": "gpu_memory_gb", "单卡显存（gb）": "gpu_memory_gb", "vcpu": "vcpus", "cpu核数": "vcpus",
+    "内存(gib)": "ram_gib", "内存（gib）": "ram_gib",
+    "每小时价格": "price_per_hour", "小时单价": "price_per_hour", "按量价格": "price_per_hour",
+    "月价": "price_per_month", "包月价格": "price_per_month", "竞价": "spot_per_hour", "报价": "quoted_per_hour",
+    "货币": "currency", "币种": "currency", "地域": "region", "区域": "region", "日期": "price_date",
+    "价格日期": "price_date", "来源": "source", "备注": "note_zh", "已核对": "checked",
+}  # fmt: skip
+"""Columns as Chinese price lists head them. Where a unit is not clear from the words there is none."""
+_REQUIRED_COLUMNS = {"gpus": ("name", "vendor"), "instances": ("provider", "name")}
 _SECTIONS = ("sources", "gpus", "instances", "models", "rates")
 _NEEDED = {
     "memory_gb": GpuProperty.MEMORY_BYTES,
@@ -107,9 +120,10 @@ class _Reading:
         text = decode(content, path)
         if path.suffix.lower() == ".csv":
             file = _File(path.name, content, problems, OwnSources(self._sources, path.name, {}))
-            columns, rows = parse_csv(text, path, problems)
+            columns, rows = parse_csv(text, path, problems, COLUMN_SYNONYMS)
             section = "gpus" if not _NEEDED.keys().isdisjoint(columns) else "instances"
             known = _GPU_COLUMNS if section == "gpus" else instance_files.INSTANCE_FIELDS
+            _check_columns(path.name, columns, _REQUIRED_COLUMNS[section])
             _unknown_columns(path.name, columns, known, problems)
             used = frozenset(columns) & frozenset(known)
             file.sections[section] = rows if used == frozenset(columns) else _only(rows, used)
@@ -255,6 +269,12 @@ def _only(rows: Iterable[Record], used: frozenset[str]) -> Iterator[Record]:
         values = {name: value for name, value in row.values.items() if name in used}
         if values:
             yield replace(row, values=values)
+
+
+def _check_columns(file: str, columns: Iterable[str], required: Iterable[str]) -> None:
+    missing = [name for name in required if name not in columns]
+    if missing:
+        raise Refused(Problem(file, 1, "", msg("overlay.file.missing_column", columns=", ".join(missing))))
 
 
 def _unknown_columns(file: str, columns: Iterable[str], known: Iterable[str], problems: list[Problem]) -> None:

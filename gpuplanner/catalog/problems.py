@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gpuplanner.messages import Message, msg
+from gpuplanner.messages import Message, MessageValue, msg
+
+LONGEST_VALUE = 160
+"""Characters of a value in a sentence: enough for a list of fields, not for a file that was put into one cell."""
 
 
 class Severity(StrEnum):
@@ -28,12 +31,13 @@ class Problem:
 
     @property
     def message(self) -> Message:
-        """What, where, and what to do."""
+        """What, where, and what to do, on one line whatever the file contains."""
+        file, field, what = shown(self.file), shown(self.field), _readable(self.what)
         if not self.line:
-            return msg("overlay.at.file", file=self.file, what=self.what)
+            return msg("overlay.at.file", file=file, what=what)
         if not self.field:
-            return msg("overlay.at.line", file=self.file, line=self.line, what=self.what)
-        return msg("overlay.at.field", file=self.file, line=self.line, field=self.field, what=self.what)
+            return msg("overlay.at.line", file=file, line=self.line, what=what)
+        return msg("overlay.at.field", file=file, line=self.line, field=field, what=what)
 
 
 class Refused(Exception):
@@ -42,3 +46,19 @@ class Refused(Exception):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.what.id)
         self.problem = problem
+
+
+def shown(text: str, longest: int = 80) -> str:
+    """A value as it can stand in a sentence: short, on one line, without control characters."""
+    line = "".join(c if c.isprintable() else " " for c in text[:longest])
+    return line if len(text) <= longest else f"{line[: longest - 20]}…"
+
+
+def _readable(message: Message) -> Message:
+    return Message(message.id, {name: _readable_value(value) for name, value in message.values.items()})
+
+
+def _readable_value(value: MessageValue) -> MessageValue:
+    if isinstance(value, Message):
+        return _readable(value)
+    return shown(value, LONGEST_VALUE) if isinstance(value, str) else value

@@ -14,14 +14,14 @@ from gpuplanner.catalog.files.csv_file import parse_csv
 from gpuplanner.catalog.files.records import Fields, Record
 from gpuplanner.catalog.files.text import decode
 from gpuplanner.catalog.files.yaml_file import parse_yaml
-from gpuplanner.catalog.gpus import read_gpu
+from gpuplanner.catalog.gpus import read_gpu, source_named
 from gpuplanner.catalog.instances import collect, read_instance
 from gpuplanner.catalog.models import read_models
 from gpuplanner.catalog.problems import Problem, Refused, Severity
 from gpuplanner.catalog.rules import read_rule
 from gpuplanner.catalog.sources import MEMORY, Sources, read_sources
 from gpuplanner.facts import Source
-from gpuplanner.messages import msg
+from gpuplanner.messages import InputError, msg
 
 FILE_KINDS = (".yaml", ".yml", ".csv", ".json")
 PCIE_RATE = "pcie-rate"
@@ -31,10 +31,12 @@ def load_catalog(folder: Path, overlays: Sequence[Path] = ()) -> Catalog:
     """The catalog of `folder` (the app's: `paths.shipped("catalogs")`) with overlay files over it, in their order.
 
     What is wrong with a file is in `problems`; all that is right is in the catalog. Raises FileNotFoundError when the
-    folder is not a catalog.
+    folder is not a catalog, and InputError when one of the files that all others need cannot be read.
     """
-    shipped = _Shipped(folder)
-    catalog = shipped.catalog()
+    try:
+        catalog = _Shipped(folder).catalog()
+    except Refused as refused:
+        raise InputError(refused.problem.message) from refused
     if not overlays:
         return catalog
     # Only who has overlays pays for reading the names that they may use.
@@ -137,9 +139,13 @@ class _Shipped:
 
     def _tables(self) -> Iterator[tuple[str, CompatibilityTable]]:
         for name, columns, rows in self._rows("compatibility"):
-            cells = (tuple(str(row.values.get(column, "")) for column in columns) for row in rows)
-            cited = tuple((*row[:-1], self._sources[row[-1]].citation) for row in cells)
-            yield name, CompatibilityTable(name, columns, cited)
+            cited = [self._cited(row, columns) for row in rows]
+            yield name, CompatibilityTable(name, columns, tuple(cited))
+
+    def _cited(self, row: Record, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """The cells of a row, with the citation of its source in place of the id in the last one."""
+        source = source_named(Fields(row, self._problems), self._sources.__getitem__)
+        return (*(str(row.values.get(column, "")) for column in columns[:-1]), source.citation if source else "")
 
     def _rates(self) -> Iterator[tuple[str, Rate]]:
         record = self._yaml("currencies.yaml")

@@ -7,7 +7,7 @@ import pytest
 from gpuplanner.catalog.files.csv_file import parse_csv
 from gpuplanner.catalog.files.records import Fields, Record, parse_number
 from gpuplanner.catalog.files.text import LARGEST_BYTES, decode, read_bytes
-from gpuplanner.catalog.files.yaml_file import DEEPEST, parse_yaml
+from gpuplanner.catalog.files.yaml_file import DEEPEST, parse_yaml, plain
 from gpuplanner.catalog.problems import Problem, Refused
 from gpuplanner.messages import Language, Translator
 
@@ -211,3 +211,23 @@ def test_dates_are_iso(text, date):
     problems: list[Problem] = []
     assert Fields(Record("f.csv", 2, {"price_date": text}), problems).date("price_date") == date
     assert bool(problems) == (not date)
+
+
+def test_a_configuration_is_read_as_json_would_have_it(tmp_path):
+    text = "a: 1\nb: 1.5\nc: true\nd: null\ne: text\nf: [1, {g: .nan}]\nh: '1'\ni: 1e6\n"
+    record = parse_yaml(text, tmp_path / "own.yaml")
+    assert record.node is not None
+    content = plain(record.node)
+    assert [content[k] for k in "abcdeh"] == [1, 1.5, True, None, "text", "1"]
+    assert content["f"][1]["g"] != content["f"][1]["g"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["!!int x", "!!float x", "!!bool x", "!!timestamp x", "!!binary x", "!!python/name:os.system x", "!!null x",
+     "9" * 5000, "!!set {a}", "!!omap [a]", "!!merge x"],
+)  # fmt: skip
+def test_a_value_that_is_not_what_it_is_tagged_as_raises_nothing(tmp_path, value):
+    record = parse_yaml(f"a: {value}\n", tmp_path / "own.yaml")
+    assert record.node is not None
+    assert "a" in plain(record.node)

@@ -305,6 +305,43 @@ def test_an_offer_may_name_the_gpu_of_another_overlay(load, tmp_path):
     assert catalog.instances["acme/a"].gpu_id == "example-example-100"
 
 
+def test_a_price_list_may_have_chinese_columns(load):
+    catalog = load(
+        "云厂商,实例规格,GPU 型号,GPU 数量,内存 (GiB),每小时价格,币种,地域,价格日期,备注\n"
+        "某云,甲-8,H100 SXM5 80GB,8,1600,160,CNY,北京,2026/9/1,含税\n",
+        "报价.csv",
+    )
+    assert said(catalog) == []
+    instance = catalog.instances["某云/甲-8"]
+    price = instance.price()
+    assert (instance.gpu_count, instance.note_zh) == (8, "含税")
+    assert (price.per_hour, price.currency, price.region, price.date) == (160, "CNY", "北京", "2026-09-01")
+
+
+@pytest.mark.parametrize(
+    ("header", "missing"),
+    [("name,gpu,price", "provider"), ("gpu,price_per_hour", "provider, name"), ("name,memory_gb", "vendor")],
+)
+def test_a_table_without_its_key_columns_is_told_once(load, header, missing):
+    catalog = load(f"{header}\n" + "a,b,1\n" * 50, "t.csv")
+    [problem] = catalog.problems
+    assert (problem.line, problem.what.id) == (1, "overlay.file.missing_column")
+    assert problem.what.values["columns"] == missing
+
+
+@pytest.mark.parametrize("name", ["a\u202eb", "a\u0007b", "a\x1b[31mb"])
+def test_a_name_that_cannot_be_shown_is_told(load, name):
+    catalog = load(PRICES + f"Acme,{name},L40S,1,1,1,1,USD,eu,2026-09-01\n", "acme.csv")
+    assert told(catalog) == [(4, "name", "overlay.value.unprintable")]
+    assert "\u202e" not in said(catalog)[0]
+
+
+def test_spaces_of_word_processors_and_line_ends_are_spaces(load):
+    catalog = load('provider,name,gpu,gpu_count\nAcme\u00a0Cloud,"a\nb",L40S,1\n', "acme.csv")
+    assert said(catalog) == []
+    assert catalog.instances["acme-cloud/a-b"].name == "a b"
+
+
 def test_a_column_without_a_meaning_is_told_once(load):
     catalog = load(PRICES.replace("region", "zone"), "acme.csv")
     assert told(catalog) == [(1, "zone", "overlay.file.unknown_column")]

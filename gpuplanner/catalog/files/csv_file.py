@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,9 +18,12 @@ _SEPARATORS = (",", ";", "\t")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 
-def parse_csv(text: str, path: Path, problems: list[Problem]) -> tuple[tuple[str, ...], Iterator[Record]]:
+def parse_csv(
+    text: str, path: Path, problems: list[Problem], synonyms: Mapping[str, str] | None = None
+) -> tuple[tuple[str, ...], Iterator[Record]]:
     """The columns of a CSV file, and its rows one by one. Empty cells and empty rows are left out.
 
+    `synonyms`: columns by other names for them, in lower case and without spaces.
     Raises Refused when there is no header; a row that does not fit the header is kept as a problem and left out.
     """
     skipped = 0
@@ -35,7 +38,7 @@ def parse_csv(text: str, path: Path, problems: list[Problem]) -> tuple[tuple[str
         cells = next(reader, [])
     except csv.Error as error:
         raise Refused(Problem(path.name, 1, "", msg("overlay.file.not_csv", reason=str(error)))) from error
-    columns = tuple(re.sub(r"\s+", "_", cell.strip().casefold()) for cell in cells)
+    columns = tuple(_column(cell, synonyms or {}) for cell in cells)
     while columns and not columns[-1]:
         columns = columns[:-1]
     if not columns or not all(columns):
@@ -75,6 +78,11 @@ def _rows(
                 values[column] = content.replace(",", ".") if decimal_comma and _is_decimal(content) else content
         if values:
             yield Record(path.name, line, values)
+
+
+def _column(cell: str, synonyms: Mapping[str, str]) -> str:
+    name = cell.strip().casefold()
+    return synonyms.get(re.sub(r"\s+", "", name)) or re.sub(r"\s+", "_", name)
 
 
 def _is_decimal(cell: str) -> bool:

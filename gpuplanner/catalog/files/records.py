@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import yaml
 
-from gpuplanner.catalog.problems import Problem, Severity
+from gpuplanner.catalog.problems import Problem, Severity, shown
 from gpuplanner.messages import Message, MessageValue, msg
 
 Value: TypeAlias = "str | Record | tuple[Value, ...]"
@@ -79,7 +79,12 @@ class Fields:
         if len(value) > LONGEST_TEXT:
             self.problem(name, "overlay.value.long", limit=LONGEST_TEXT)
             return ""
-        if value[0] in _FORMULA_STARTS and _FORMULA.match(value):
+        if not value.isprintable():
+            value = " ".join(value.split())  # line ends, and the spaces of word processors
+            if not value.isprintable():
+                self.problem(name, "overlay.value.unprintable", value=shown(value))
+                return ""
+        if value[:1] in _FORMULA_STARTS and _FORMULA.match(value):
             self.problem(name, "overlay.value.formula", value=shown(value))
             return ""
         return value
@@ -171,9 +176,3 @@ def parse_number(text: str) -> float | None:
         return None
     number = float(text)
     return number if math.isfinite(number) else None
-
-
-def shown(text: str) -> str:
-    """A value as it can stand in a sentence: short, on one line, without control characters."""
-    line = "".join(c if c.isprintable() else " " for c in text[:80])
-    return line if len(text) <= 80 else f"{line[:60]}…"

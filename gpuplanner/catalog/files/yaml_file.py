@@ -34,9 +34,26 @@ def parse_yaml(text: str, path: Path, *, trusted: bool = False) -> Record:
 
 
 def plain(node: yaml.Node) -> Any:
-    """The content of a node as YAML types it: numbers, booleans and null as well as text."""
-    constructor = yaml.constructor.SafeConstructor()
-    return constructor.construct_object(node, deep=True)
+    """The content of a node as JSON would have it: numbers, booleans and null as well as text.
+
+    A scalar that is not what it is tagged as stays text, so that who reads it can say what is wrong with it.
+    """
+    if isinstance(node, yaml.MappingNode):
+        return {str(key.value): plain(value) for key, value in node.value}
+    if isinstance(node, yaml.SequenceNode):
+        return [plain(item) for item in node.value]
+    text = str(node.value)
+    kind = str(node.tag).rpartition(":")[2]
+    if kind == "null":
+        return None
+    if kind == "bool":
+        return text.casefold() in {"true", "yes", "on"}
+    if kind in {"int", "float"}:
+        try:
+            return int(text) if kind == "int" else float(text.replace(".inf", "inf").replace(".nan", "nan"))
+        except ValueError:
+            return text
+    return text
 
 
 def _look_through(text: str, path: Path) -> None:
