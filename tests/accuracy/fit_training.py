@@ -10,7 +10,7 @@ import csv
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,11 +21,12 @@ from gpuplanner.catalog.names import names_of
 from gpuplanner.catalog.reading import load_catalog
 from gpuplanner.engine.training_choice import best_way
 from gpuplanner.engine.training_hardware import hardware_numbers
-from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
+from gpuplanner.engine.training_inputs import HardwareNumbers, SoftwareNumbers
 from gpuplanner.engine.training_layouts import layout_of
 from gpuplanner.engine.training_model import ModelNumbers, model_numbers
 from gpuplanner.engine.training_numbers import training_numbers
-from gpuplanner.engine.training_software import software_numbers
+from gpuplanner.engine.training_run import PRETRAINING
+from gpuplanner.engine.training_software import WIDTH_OF, software_numbers
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.engine.validation.names import ResolvedNames
 from gpuplanner.engine.validation.rows import Row, ValidationContext
@@ -53,6 +54,7 @@ class Parameter:
     variant: str
     name: str
     architecture: str = ""
+    chip: str = ""
     share: bool = False
     pull: float = PULL
 
@@ -65,13 +67,25 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Case:
-    """A row that is fitted: what it is, its measured step time, and the ways of running it."""
+    """A row that is fitted: what it is, its measured step time, the ways it may mean, and what no parameter changes."""
 
     row: Row
     place: PlacedRow
     source: str
     step_s: float
     ways: Sequence[TrainingWay]
+    model: ModelNumbers
+    hardware: HardwareNumbers
+
+    @property
+    def family(self) -> str:
+        return "pretraining time" if self.place.workload.method in PRETRAINING else "fine-tuning time"
+
+    @property
+    def software_key(self) -> str:
+        """Cases of one key have the same software numbers."""
+        workload = self.place.workload.model_dump(exclude={"model", "sequence_length", "global_batch", "micro_batch"})
+        return f"{self.place.machine.gpu.id} {sorted((k, str(v)) for k, v in workload.items())}"
 
 
 RATES = "training_rates"
@@ -79,17 +93,20 @@ FRAMEWORKS = "training_frameworks"
 PARAMETERS = (
     *(
         Parameter(RATES, "16 bits", name, architecture, share=True)
-        for architecture in ("Ampere", "Hopper", "Blackwell", "Ada Lovelace", "Volta")
+        for architecture in ("Hopper", "Blackwell", "Ada Lovelace", "Volta")
+        for name in ("matrix_utilisation", "flash_utilisation")
+    ),
+    *(
+        Parameter(RATES, "16 bits", name, chip=chip, share=True)
+        for chip in ("GA100", "GA102")
         for name in ("matrix_utilisation", "flash_utilisation")
     ),
     *(
         Parameter(RATES, "8 bits", "matrix_utilisation", architecture, share=True)
         for architecture in ("Hopper", "Blackwell", "Ada Lovelace")
     ),
-    *(
-        Parameter(RATES, "16 bits", "math_utilisation", architecture, share=True)
-        for architecture in ("Ampere", "Volta")
-    ),
+    Parameter(RATES, "16 bits", "math_utilisation", "Volta", share=True),
+    Parameter(RATES, "16 bits", "math_utilisation", chip="GA100", share=True),
     *(
         Parameter(RATES, width, "expert_share", architecture, share=True)
         for width, architecture in (
@@ -141,8 +158,8 @@ class Tables:
 
     @staticmethod
     def _is(entry: object, parameter: Parameter) -> bool:
-        variant, architecture = getattr(entry, "variant", ""), getattr(entry, "architecture", "")
-        return bool(variant == parameter.variant and architecture == parameter.architecture)
+        names = ("variant", "architecture", "chip")
+        return all(getattr(entry, name) == getattr(parameter, name) for name in names)
 
 
 def read_cases(context: ValidationContext) -> list[Case]:
@@ -165,41 +182,53 @@ def read_cases(context: ValidationContext) -> list[Case]:
 
 def _case(row: Row, place: PlacedRow, context: ValidationContext) -> Case | None:
     workload = place.workload.model_copy(update={"sequence_length": place.mean_length})
+    place = replace(place, workload=workload)
     tokens, flops = row.number(TOKENS), row.number(FLOPS)
     ways = ways_of(place, workload)
+    model = model_numbers(place.model, workload)
+    hardware = hardware_numbers(place.machine, context.efficiencies)
     if tokens is None and flops is not None:
-        parts = _numbers(replace(place, workload=workload), ways[0], context.efficiencies)
-        tokens = flops * TERA / flops_counted(row, parts[0], training_numbers(*parts), FLOPS)
+        software = software_numbers(workload, place.machine, context.efficiencies)
+        layout = layout_of(workload, ways[0], place.machine.gpus)
+        numbers = training_numbers(model, software, hardware, layout)
+        tokens = flops * TERA / flops_counted(row, model, numbers, FLOPS)
     if not tokens:
         return None
     step = workload.global_batch * workload.sequence_length / place.machine.gpus / tokens
-    return Case(row, replace(place, workload=workload), row.source, step, ways)
+    return Case(row, place, row.source, step, ways, model, hardware)
 
 
-def _numbers(
-    place: PlacedRow, way: TrainingWay, efficiencies: Efficiencies
-) -> tuple[ModelNumbers, SoftwareNumbers, HardwareNumbers, LayoutNumbers]:
-    return (
-        model_numbers(place.model, place.workload),
-        software_numbers(place.workload, place.machine, efficiencies),
-        hardware_numbers(place.machine, efficiencies),
-        layout_of(place.workload, way, place.machine.gpus),
-    )
+class Software:
+    """Software numbers by case, computed once for all that share them."""
+
+    def __init__(self, efficiencies: Efficiencies) -> None:
+        self._efficiencies = efficiencies
+        self._known: dict[str, SoftwareNumbers] = {}
+
+    def of(self, case: Case, key: str) -> SoftwareNumbers:
+        if key not in self._known:
+            self._known[key] = software_numbers(case.place.workload, case.place.machine, self._efficiencies)
+        return self._known[key]
 
 
 def chosen(case: Case, efficiencies: Efficiencies) -> Case:
     """The case with the one way that the engine chooses with these efficiencies."""
     if len(case.ways) == 1:
         return case
-    model, software, hardware, _ = _numbers(case.place, case.ways[0], efficiencies)
-    return replace(
-        case, ways=[best_way(case.ways, case.place.workload, model, software, hardware, case.place.machine.gpus)]
-    )
+    software = software_numbers(case.place.workload, case.place.machine, efficiencies)
+    gpus = case.place.machine.gpus
+    best = best_way(case.ways, case.place.workload, case.model, software, case.hardware, gpus)
+    return replace(case, ways=[best])
 
 
-def log_ratios(cases: Iterable[Case], efficiencies: Efficiencies) -> Vector:
+def log_ratios(cases: Sequence[Case], efficiencies: Efficiencies, keys: Sequence[str] | None = None) -> Vector:
     """ln(predicted / measured step time) of each case in its first way."""
-    predicted = [training_numbers(*_numbers(c.place, c.ways[0], efficiencies)).time.step / c.step_s for c in cases]
+    software = Software(efficiencies)
+    predicted = []
+    for case, key in zip(cases, keys or [c.software_key for c in cases], strict=True):
+        layout = layout_of(case.place.workload, case.ways[0], case.place.machine.gpus)
+        numbers = training_numbers(case.model, software.of(case, key), case.hardware, layout)
+        predicted.append(float(numbers.time.step) / case.step_s)
     return np.log(np.array(predicted, dtype=np.float64))
 
 
@@ -212,20 +241,24 @@ def fit(cases: Sequence[Case], tables: Tables, parameters: Sequence[Parameter] =
     start = np.array([p.inward(tables.value(p)) for p in parameters])
     pulls = np.array([p.pull for p in parameters])
     fixed = [chosen(case, tables.with_values({})) for case in cases]
+    keys = [case.software_key for case in cases]
 
     def residuals(x: Vector) -> Vector:
         values = {p: p.outward(v) for p, v in zip(parameters, x, strict=True)}
-        ratios = log_ratios(fixed, tables.with_values(values))
+        ratios = log_ratios(fixed, tables.with_values(values), keys)
         return np.concatenate([weights * np.arctan(ratios / ROBUST), (x - start) / pulls * 0.6])
 
     found = solve(residuals, start, iterations=8)
     return {p: p.outward(v) for p, v in zip(parameters, found, strict=True)}
 
 
-def report(cases: Sequence[Case], efficiencies: Efficiencies) -> dict[str, tuple[int, float, float, float]]:
+def residuals_of(cases: Sequence[Case], efficiencies: Efficiencies) -> Vector:
+    """ln(predicted / measured step time) in the ways that the engine chooses with these efficiencies."""
+    return log_ratios([chosen(case, efficiencies) for case in cases], efficiencies)
+
+
+def report(cases: Sequence[Case], ratios: Vector) -> dict[str, tuple[int, float, float, float]]:
     """By source: rows, median and ninetieth percentile of |log ratio|, bias."""
-    settled = [chosen(case, efficiencies) for case in cases]
-    ratios = log_ratios(settled, efficiencies)
     by_source: dict[str, list[float]] = defaultdict(list)
     for case, ratio in zip(cases, ratios, strict=True):
         by_source[case.source].append(float(ratio))
@@ -240,12 +273,23 @@ def report(cases: Sequence[Case], efficiencies: Efficiencies) -> dict[str, tuple
     }
 
 
+def range_of(sources: Sequence[str], ratios: Vector) -> tuple[float, float]:
+    """Tenth and ninetieth percentile of measured / predicted, each source weighing the same."""
+    sizes = {source: sources.count(source) for source in set(sources)}
+    order = np.argsort(-ratios)
+    weights = np.array([1 / sizes[sources[i]] for i in order])
+    reached = (np.cumsum(weights) - weights / 2) / weights.sum()
+    factors = np.exp(-ratios[order])
+    return float(np.interp(0.1, reached, factors)), float(np.interp(0.9, reached, factors))
+
+
 def write(values: Mapping[Parameter, float]) -> None:
     """Put the values into the tables, leaving everything else as it stands."""
     for parameter, value in values.items():
         path = CATALOGS / "efficiency" / f"{parameter.table}.yaml"
         text = path.read_text(encoding="utf-8")
-        where = f"architecture: {parameter.architecture}, " if parameter.architecture else ""
+        kinds = {"architecture": parameter.architecture, "chip": parameter.chip}
+        where = "".join(f"{kind}: {name}, " for kind, name in kinds.items() if name)
         pattern = rf"(  - \{{{where}variant: {re.escape(parameter.variant)},.*?\b{parameter.name}: )[^,}}]+"
         changed, count = re.subn(pattern, rf"\g<1>{value:.4g}", text, count=1)
         if count != 1:
@@ -253,41 +297,100 @@ def write(values: Mapping[Parameter, float]) -> None:
         path.write_text(changed, encoding="utf-8")
 
 
+def points_of(cases: Sequence[Case], efficiencies: Efficiencies) -> dict[tuple[str, str, str], int]:
+    """How many rows stand behind an entry: by table, by the chip or architecture it is for, by variant."""
+    counts: dict[tuple[str, str, str], int] = defaultdict(int)
+    entries = efficiencies._tables[RATES]
+    for case in cases:
+        workload, gpu = case.place.workload, case.place.machine.gpu
+        used = efficiencies.find(RATES, gpu, WIDTH_OF[workload.precision])
+        entry = next(e for e in entries if e.values is used.values)
+        counts[RATES, entry.chip or entry.architecture, entry.variant] += 1
+        counts[FRAMEWORKS, "", workload.framework.value] += 1
+        counts[FRAMEWORKS, "", "any"] += 1
+    return counts
+
+
+def write_points(counts: Mapping[tuple[str, str, str], int]) -> None:
+    """Put the numbers of rows into the tables."""
+    for (table, hardware, variant), rows in counts.items():
+        path = CATALOGS / "efficiency" / f"{table}.yaml"
+        where = rf"(?:chip|architecture): {hardware}, " if hardware else ""
+        pattern = rf"(  - \{{{where}variant: {re.escape(variant)}, points: )\d+"
+        text = path.read_text(encoding="utf-8")
+        path.write_text(re.sub(pattern, rf"\g<1>{rows}", text, count=1), encoding="utf-8")
+
+
+def write_range(variant: str, low: float, high: float, rows: int) -> None:
+    """Put a range into its table."""
+    path = CATALOGS / "efficiency" / "training_ranges.yaml"
+    text = path.read_text(encoding="utf-8")
+    line = f'variant: "{variant}", points: {rows}, source: residuals, values: {{low: {low:.3g}, high: {high:.3g}}}'
+    pattern = rf'variant: "{re.escape(variant)}", points: .*?\}}'
+    path.write_text(re.sub(pattern, line.replace("\\", r"\\"), text, count=1), encoding="utf-8")
+
+
+def left_out(cases: Sequence[Case], tables: Tables) -> Vector:
+    """The residuals of each case with parameters fitted to all other sources."""
+    ratios = np.zeros(len(cases))
+    for source in sorted({case.source for case in cases}):
+        own = [i for i, case in enumerate(cases) if case.source == source]
+        values = fit([case for case in cases if case.source != source], tables)
+        ratios[own] = residuals_of([cases[i] for i in own], tables.with_values(values))
+    return ratios
+
+
 def say(line: str) -> None:
     """Print a line."""
     sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def say_report(title: str, cases: Sequence[Case], ratios: Vector) -> None:
+    """Print how far off each source is."""
+    found = report(cases, ratios)
+    for source, (rows, median, tail, bias) in found.items():
+        say(f"{title:9} {source:32} {rows:4}  {median:6.3f} {tail:6.3f} {bias:+.3f}")
+    say(f"{title:9} median over sources {np.median([v[1] for v in found.values()]):.4f}")
 
 
 def main() -> None:
-    """Fit, print, and with --write keep the result; with --left-out, fit again without each source in turn."""
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--write", action="store_true")
-    arguments.add_argument("--left-out", action="store_true")
-    chosen_arguments = arguments.parse_args()
+    """Fit and print; with --left-out fit again without each source and set ranges; with --write keep the result."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--left-out", action="store_true")
+    wanted = parser.parse_args()
     catalog = load_catalog(CATALOGS)
     efficiencies = read_efficiencies(CATALOGS / "efficiency")
     context = ValidationContext(ResolvedNames(catalog, names_of(catalog)), efficiencies)
     tables = Tables(efficiencies)
     cases = read_cases(context)
-    before = report(cases, efficiencies)
-    values = fit(cases, tables)
-    after = report(cases, tables.with_values(values))
     say(f"{len(cases)} rows, {len(PARAMETERS)} parameters")
+    say_report("before", cases, residuals_of(cases, efficiencies))
+    values = fit(cases, tables)
     for p, value in values.items():
-        where = f"{p.table:20} {p.architecture:13} {p.variant:13} {p.name:20}"
+        where = f"{p.table:20} {p.architecture or p.chip:13} {p.variant:13} {p.name:20}"
         say(f"{where} {tables.value(p):9.4g} -> {value:9.4g}")
-    for source, (rows, median, tail, bias) in after.items():
-        was = f"was {before[source][1]:.3f} {before[source][3]:+.3f}"
-        say(f"{source:32} {rows:4}  {median:6.3f} {tail:6.3f} {bias:+.3f}   {was}")
-    say(f"median over sources {np.median([v[1] for v in after.values()]):.4f}")
-    if chosen_arguments.left_out:
-        for source in after:
-            kept = [c for c in cases if c.source != source]
-            own = [c for c in cases if c.source == source]
-            rows, median, tail, bias = report(own, tables.with_values(fit(kept, tables)))[source]
-            say(f"left out {source:32} {rows:4}  {median:6.3f} {tail:6.3f} {bias:+.3f}")
-    if chosen_arguments.write:
+    fitted = tables.with_values(values)
+    say_report("fitted", cases, residuals_of(cases, fitted))
+    if wanted.write:
         write(values)
+        write_points(points_of(cases, efficiencies))
+    if wanted.left_out:
+        ratios = left_out(cases, tables)
+        say_report("left out", cases, ratios)
+        generic = Efficiencies(
+            {**fitted._tables, RATES: tuple(e for e in fitted._tables[RATES] if not (e.chip or e.architecture))}
+        )
+        elsewhere = residuals_of(cases, generic)
+        for family in ("pretraining time", "fine-tuning time"):
+            own = [i for i, case in enumerate(cases) if case.family == family]
+            sources = [cases[i].source for i in own]
+            for rung, found in (("same architecture", ratios), ("other architecture", elsewhere)):
+                low, high = range_of(sources, found[own])
+                say(f"range {family}, {rung}: {low:.3f} {high:.3f}")
+                if wanted.write:
+                    write_range(f"{family}, {rung}", low, high, len(own))
 
 
 if __name__ == "__main__":
