@@ -29,10 +29,15 @@ from gpuplanner.ui.single_instance import SingleInstance, hand_over, server_name
 from gpuplanner.ui.theme import Dresser
 from gpuplanner.ui.tokens import Verdict
 
+FIRST_PLACE = "plan"
+"""Where somebody starts who has never been here."""
+
 
 def places() -> tuple[Place, ...]:
     """The places of the rail, in order. One stands here when it works."""
-    return ()
+    from gpuplanner.ui.plan_place.page import plan_place
+
+    return (plan_place(),)
 
 
 class Session:
@@ -109,7 +114,7 @@ class Session:
         for problem in catalog.problems:
             self.notices.say(problem.message, Verdict.WARN)
         self._begun = True
-        self.window.start()
+        self.window.start(FIRST_PLACE)
         waiting, self._waiting = self._waiting, []
         self.open_files(waiting)
 

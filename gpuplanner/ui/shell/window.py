@@ -94,10 +94,10 @@ class Window(QWidget):
         """The page of a place, if it has been visited."""
         return self._pages.get(place_id)
 
-    def start(self) -> None:
-        """Show the place where the person was last, or the first one."""
+    def start(self, first: str = "") -> None:
+        """Show the place where the person was last, else the one to begin with, else any."""
         last = str(self.context.settings.kept(_LAST, ""))
-        self.go(Location(last if last in self._order else next(iter(self._order), HELP)))
+        self.go(Location(next((place for place in (last, first, *self._order) if place in self._order), HELP)))
 
     def open_files(self, paths: Sequence[str]) -> bool:
         """Give files to the page in sight, or else to the place that takes their kind. Tells whether one took them."""
