@@ -24,7 +24,8 @@ class CacheLayers:
 
     `elements`: numbers kept for one token in all of them; `bits`: their size; `window`: how far back they look
     (infinite for full attention); `attended`: how many tokens a sparse attention reads at most; `flops_per_pair`: for
-    one new token and one earlier one while decoding, `prefill_flops_per_pair` in a prompt, all these layers.
+    one new token and one earlier one while decoding, `prefill_flops_per_pair` in a prompt, all these layers; `heads`:
+    query heads of all these layers.
     """
 
     layers: float
@@ -35,6 +36,7 @@ class CacheLayers:
     attended: float
     flops_per_pair: float
     prefill_flops_per_pair: float
+    heads: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,10 @@ class ModelNumbers:
 
 @dataclass(frozen=True, slots=True)
 class GpuNumbers:
-    """One GPU of a machine with what its kernels and links reach for one weight precision and server."""
+    """One GPU of a machine with what its kernels and links reach for one weight precision and server.
+
+    `pair_bytes`: bytes moved for each pair of tokens and head of a prompt; 0 with flash attention.
+    """
 
     memory_bytes: Number
     usable_bytes: Number
@@ -88,6 +93,7 @@ class GpuNumbers:
     overlap_loss: Number
     attention_flop_per_s: Number
     attention_utilisation: Number
+    pair_bytes: Number
     layer_s: Number
     moe_layer_s: Number
     gpus_per_node: Number

@@ -112,12 +112,13 @@ def gpu_numbers(machine: Machine, precision: str, server: str, eager: bool, effi
     fraction = float(machine.gpu_fraction)
     usable = float(slice_memory_bytes(usable_bytes(gpu, efficiencies), fraction))
     exchange = _exchange(machine, efficiencies)
+    exchange["link_latency_s"] *= launch["exchange_latency"]
     numbers = GpuNumbers(
         memory_bytes=gpu.value(GpuProperty.MEMORY_BYTES) * fraction,
         usable_bytes=usable,
         hbm_bytes_per_s=bandwidth * fraction,
         hbm_share=_hbm_share(hbm, gpu, bandwidth, how.native),
-        cache_share=hbm["cache_share"],
+        cache_share=hbm["cache_share"] * launch["cache_reach"],
         flop_per_s=how.flop_per_s * fraction,
         utilisation=gemm["utilisation"],
         padding_tokens=gemm["padding_tokens"],

@@ -160,6 +160,7 @@ def _cache_layers(groups: Iterable[LayerGroup], kv_bits: float) -> Iterator[Cach
             attended=attended,
             flops_per_pair=float(sum(n * _decode_flops(a) for n, a in layers)),
             prefill_flops_per_pair=float(sum(n * 2 * a.heads * (a.head_dim + a.value_head_dim) for n, a in layers)),
+            heads=float(sum(n * a.heads for n, a in layers)),
         )
 
 

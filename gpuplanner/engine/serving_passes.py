@@ -81,10 +81,15 @@ def prefill_pass(
     own = maximum(rows / way.attention_ranks, 1.0)
     weights_s, compute_s, matrices = _matrices(model, gpu, way, rows, own, passes, decoding=False)
     flops: Number = 0.0
+    scores: Number = 0.0
     for kind in model.cache:
         seen = attention.mean_attended_tokens(prompt, prefix, kind.attended)
         flops = attention.attention_flops(flops, prompt, seen, kind.prefill_flops_per_pair, way.tensor_parallel)
-    attend = gemm.multiply_seconds(flops, gpu.attention_flop_per_s, gpu.attention_utilisation)
+        scores = attention.score_bytes(scores, prompt, seen, kind.heads, gpu.pair_bytes, way.tensor_parallel)
+    attend = attention.prefill_attention_seconds(
+        gemm.multiply_seconds(flops, gpu.attention_flop_per_s, gpu.attention_utilisation),
+        gemm.read_seconds(scores, gpu.hbm_bytes_per_s, gpu.hbm_share),
+    )
     between = _between(model, gpu, way, prompt)
     exchange = _exchange(model, gpu, way, rows, passes)
     launch = serving_time.launch_seconds(model.layers, gpu.layer_s, model.moe_layers, gpu.moe_layer_s)

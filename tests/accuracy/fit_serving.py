@@ -53,6 +53,8 @@ PULLS = {
     ("servers", "burst_share"): 0.5, ("servers", "offline_share"): 0.05,
 }  # fmt: skip
 """Which numbers are fitted, and how far each may move in log space for the cost of a group that is 100 % off."""
+HELD_IF_STATIC = frozenset({"burst_share", "sequence_s", "request_s", "offline_share"})
+"""Numbers of a server that a fixed batch tells nothing about."""
 RELATIVE = frozenset({"cache_reach", "exchange_latency"})
 """Factors of one server against the others: 1 stays 1."""
 TIED = frozenset({("gemm", "overlap_loss"), ("gemm", "expert_padding_tokens")})
@@ -148,7 +150,7 @@ def _keys(used: tuple[str, str, str], tables: Tables) -> Iterable[Key]:
         if of != table:
             continue
         entry = next(e for e in tables._tables[table] if e.variant == variant and _holder(e) == holder)
-        static = name == "burst_share" and entry.values.get("static_batches")
+        static = name in HELD_IF_STATIC and entry.values.get("static_batches")
         fixed = static or not entry.values.get(name) or (name in RELATIVE and entry.values[name] == 1)
         if not fixed:
             yield (table, "*", "*", name) if (table, name) in TIED else (table, variant, holder, name)
@@ -222,10 +224,10 @@ def _server(server: ServerNumbers, named: Mapping[tuple[str, str], float]) -> Se
     return replace(
         server,
         step_s=named[("servers", "step_s")],
-        sequence_s=named[("servers", "sequence_s")],
-        request_s=named[("servers", "request_s")],
+        sequence_s=named.get(("servers", "sequence_s"), float(server.sequence_s)),
+        request_s=named.get(("servers", "request_s"), float(server.request_s)),
         burst_share=min(named.get(("servers", "burst_share"), 1.0), 1.0),
-        offline_share=min(named[("servers", "offline_share")], 1.0),
+        offline_share=min(named.get(("servers", "offline_share"), float(server.offline_share)), 1.0),
     )
 
 
@@ -304,7 +306,7 @@ def left_out(cases: Sequence[Case], start: Mapping[Key, float], by: Callable[[Ca
 
 def written(values: Mapping[Key, float]) -> None:
     """Put the values into the tables, each number in its place."""
-    for path in sorted((CATALOGS / "efficiency").glob("*.yaml")):
+    for path in (CATALOGS / "efficiency" / f"{table}.yaml" for table in sorted({key[0] for key in values})):
         lines = path.read_text(encoding="utf-8").splitlines()
         path.write_text("\n".join(_line(path.stem, line, values) for line in lines) + "\n", encoding="utf-8")
 

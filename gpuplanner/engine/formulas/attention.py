@@ -38,3 +38,19 @@ def mean_attended_tokens(prompt_tokens: Number, prefix_tokens: Number, window: N
 def decode_attention_seconds(read_s: Number, multiply_s: Number) -> Number:
     """Time of attention in a decode step: reading the cache, or multiplying where many heads share a latent."""
     return maximum(read_s, multiply_s)
+
+
+@formula(
+    Unit.BYTE, "score_bytes + prompt_tokens · tokens · heads · pair_bytes / ranks", "scores written and read again"
+)
+def score_bytes(
+    score_bytes: Number, prompt_tokens: Number, tokens: Number, heads: Number, pair_bytes: Number, ranks: Number
+) -> Number:
+    """Bytes of the matrix of scores that one GPU moves for a prompt, added to those counted before."""
+    return score_bytes + prompt_tokens * tokens * heads * pair_bytes / ranks
+
+
+@formula(Unit.SECOND, "multiply_s + scores_s", "writing the scores does not overlap with multiplying")
+def prefill_attention_seconds(multiply_s: Number, scores_s: Number) -> Number:
+    """Time of attention over a prompt; `scores_s` is 0 with flash attention."""
+    return multiply_s + scores_s

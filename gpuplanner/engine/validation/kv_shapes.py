@@ -44,7 +44,7 @@ def cache_of_text(text: str, bits: float) -> CacheShape | None:
         return CacheShape(cache, None, tokens)
     if match := LATENT.search(text):
         layers, elements = map(int, match.groups())
-        return CacheShape((CacheLayers(layers, layers * elements, bits, 1.0, inf, inf, 0.0, 0.0),), None, tokens)
+        return CacheShape((CacheLayers(layers, layers * elements, bits, 1.0, inf, inf, 0.0, 0.0, 0.0),), None, tokens)
     if match := PLAIN.search(text):
         layers, heads, size = int(match.group(1)), int(match.group(2)), int(match.group(4))
         ranks = int(match.group(3)) if match.group(3) else None
@@ -59,4 +59,4 @@ def format_of_text(text: str) -> str | None:
 
 
 def _layers(layers: int, heads: int, size: int, window: float, bits: float) -> CacheLayers:
-    return CacheLayers(layers, layers * heads * 2 * size, bits, heads, float(window), float(window), 0.0, 0.0)
+    return CacheLayers(layers, layers * heads * 2 * size, bits, heads, float(window), float(window), 0.0, 0.0, 0.0)
