@@ -6,7 +6,7 @@ leaves no file behind.
 
 import locale
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -119,9 +119,9 @@ class Workspace:
             raise InputError(msg("workspace.model_without_architecture", model=model.name))
         return model.architecture
 
-    def machine(self, choice: MachineChoice) -> Machine:
-        """The machine of a plan. Raises InputError when the catalog does not have it."""
-        return machine_of(choice, self.catalog, self.rates())
+    def machine(self, choice: MachineChoice, regions: Collection[str] = ()) -> Machine:
+        """The machine of a plan; prices of `regions` count first. Raises InputError when the catalog has it not."""
+        return machine_of(choice, self.catalog, self.rates(), regions)
 
     def stamped(self, plan: Plan) -> Plan:
         """The plan with the app's version and the catalog's hash that it is being worked out with."""
@@ -191,7 +191,7 @@ class Workspace:
     def _subject(self, plan: Plan) -> tuple[ModelArchitecture, Machine]:
         if plan.machine is None:
             raise InputError(msg("workspace.no_machine"))
-        return self.architecture(plan.workload.model), self.machine(plan.machine)
+        return self.architecture(plan.workload.model), self.machine(plan.machine, plan.constraints.regions)
 
 
 def _own_rates(kept: Any) -> dict[str, Rate]:
