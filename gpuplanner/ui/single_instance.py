@@ -15,7 +15,12 @@ _AT_MOST = 1_000_000
 
 def server_name(home: Path) -> str:
     """A name that this person's windows over this home share."""
-    whose = f"{getpass.getuser()}\0{home}"
+    try:
+        person = getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        # In a container the number of a user need not have a name.
+        person = ""
+    whose = f"{person}\0{home}"
     return f"gpuplanner-{hashlib.sha256(whose.encode()).hexdigest()[:16]}"
 
 

@@ -1,6 +1,6 @@
 """The frame of every form control: label above, box with its unit, a sentence below when something is wrong."""
 
-from PySide6.QtCore import QEvent, QObject, QRectF
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
@@ -29,6 +29,7 @@ class InputBox(QFrame):
         self.suffix = Label(appearance, "", TextRole.BODY, Ink.MUTED)
         self.suffix.hide()
         self.setFocusProxy(self.edit)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setFixedHeight(CONTROL_HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         layout = QHBoxLayout(self)
