@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QSplitter, QWidget
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QSplitter, QSplitterHandle, QWidget
 
 from gpuplanner.ui.background import Coalescer
 from gpuplanner.ui.settings import WINDOW, Settings
@@ -39,5 +40,13 @@ class Splitter(QSplitter):
         self._keep = Coalescer(self._save, self, 400)
         self.splitterMoved.connect(self._keep.call)
 
+    def createHandle(self) -> QSplitterHandle:
+        return _Handle(self.orientation(), self)
+
     def _save(self) -> None:
         self._settings.keep(self._key, self.sizes())
+
+
+class _Handle(QSplitterHandle):
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The cursor tells that it can be moved; the gap between cards is line enough."""

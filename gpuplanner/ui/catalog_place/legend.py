@@ -1,0 +1,36 @@
+"""The line below the table that says what the marks mean. A painted word for each, no colours."""
+
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.catalog_place.marks import Mark
+from gpuplanner.ui.fonts import TextRole
+from gpuplanner.ui.widgets.label import Ink, Label
+
+
+class Legend(QWidget):
+    """`note` at the right says more about the rows in sight."""
+
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__()
+        self._appearance = appearance
+        self._label = Label(appearance, "", TextRole.LABEL, Ink.MUTED)
+        self.note = Label(appearance, "", TextRole.LABEL, Ink.MUTED)
+        self._marks: tuple[Mark, ...] = (Mark.SOURCED, Mark.DISPUTED, Mark.MEMORY)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._label)
+        layout.addStretch(1)
+        layout.addWidget(self.note)
+        appearance.languageChanged.connect(self._render)
+        self._render()
+
+    def show_own(self, *, own: bool) -> None:
+        """Whether a person has entries of their own."""
+        marks = (Mark.SOURCED, Mark.DISPUTED, Mark.MEMORY)
+        self._marks = (*marks, Mark.OWN) if own else marks
+        self._render()
+
+    def _render(self) -> None:
+        said = (f"{mark.value} {self._appearance.text(mark.meaning)}" for mark in self._marks)
+        self._label.say("   ".join(said))

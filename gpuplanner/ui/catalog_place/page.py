@@ -1,0 +1,449 @@
+"""The page of the Catalog place: lays out table and panel, and wires them to the presenter."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QFileDialog, QMenu, QVBoxLayout, QWidget
+
+from gpuplanner.catalog.catalog import Rate
+from gpuplanner.messages import InputError, msg
+from gpuplanner.ui.background import Coalescer, Latest
+from gpuplanner.ui.catalog_place.columns import short_title, word_text
+from gpuplanner.ui.catalog_place.detail_view import DetailView
+from gpuplanner.ui.catalog_place.exporting import write_csv
+from gpuplanner.ui.catalog_place.filter_popup import MOST_VALUES, FilterPopup, filterable_values
+from gpuplanner.ui.catalog_place.filter_words import filter_text
+from gpuplanner.ui.catalog_place.narrowing import rows_without_each
+from gpuplanner.ui.catalog_place.presenter import CatalogPresenter
+from gpuplanner.ui.catalog_place.problems_banner import ProblemsBanner
+from gpuplanner.ui.catalog_place.query import Term, exactly, filters_of
+from gpuplanner.ui.catalog_place.similar import neighbours
+from gpuplanner.ui.catalog_place.table_view import TableView
+from gpuplanner.ui.catalog_place.tables import CatalogTable, EntryRef
+from gpuplanner.ui.compare_place.pins import LEAST_PINS
+from gpuplanner.ui.places import Context, Heading, Location, Page, PageAction, Segment
+from gpuplanner.ui.table.copying import CopyFormat
+from gpuplanner.ui.table.view import DataTable
+from gpuplanner.ui.tokens import GAP, Verdict
+from gpuplanner.ui.widgets.button import ButtonKind
+from gpuplanner.ui.widgets.menus import pop_up
+from gpuplanner.ui.widgets.splitter import Splitter
+
+_SIZES = (900, 320)
+
+
+class CatalogPage(Page):
+    """The table at the left, the chosen entry at the right."""
+
+    def __init__(self, context: Context, today: Callable[[], date] = date.today) -> None:
+        super().__init__()
+        self._context = context
+        appearance = self._appearance = context.appearance
+        self.presenter = CatalogPresenter(
+            context.workspace, context.jobs, context.settings, context.notices, appearance, today, self
+        )
+        self.table_view = TableView(appearance, context.settings, context.jobs, self.presenter.is_pinned, today)
+        self.detail_view = DetailView(appearance, today, self._rates)
+        self.problems = ProblemsBanner(appearance, lambda: context.go(Location("help", "notices")))
+        self.splitter = Splitter(context.settings, "catalog", (self.table_view, self.detail_view), _SIZES, grows=0)
+        self.table_view.setMinimumWidth(420)
+        self.detail_view.setMinimumWidth(300)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(GAP + 2, GAP + 2, GAP + 2, GAP + 2)
+        layout.setSpacing(GAP)
+        layout.addWidget(self.problems)
+        layout.addWidget(self.splitter, 1)
+        self._typing = Coalescer(self._search, self)
+        self._choosing = Coalescer(self._show_entry, self)
+        self._why_empty = Latest(context.jobs)
+        self._finding = Latest(context.jobs)
+        self._likening = Latest(context.jobs)
+        self._wire()
+
+    # --- What the window asks -----------------------------------------------------------------------------------------
+
+    def heading(self) -> Heading:
+        read = self.presenter.read
+        segments = tuple(Segment(t.value, t.label, f"{read.count(t):,}" if read else "") for t in CatalogTable)
+        return Heading(segments=segments, segment=self.presenter.table.value, actions=self._actions())
+
+    def choose_segment(self, segment_id: str) -> None:
+        if self.presenter.read is not None:
+            self.presenter.show_table(CatalogTable(segment_id))
+            self.moved.emit(self.path())
+
+    def path(self) -> str:
+        return self.presenter.path
+
+    def visit(self, path: str) -> None:
+        self.presenter.visit(path)
+        self._find_row()
+
+    def panes(self) -> Sequence[QWidget]:
+        table = self.current_table()
+        return tuple(pane for pane in (self.table_view.bar, table, self.detail_view) if pane is not None)
+
+    def leave(self) -> bool:
+        if self.table_view.shows_similar:
+            self._show_table()
+            return True
+        return False
+
+    def focus_first(self) -> None:
+        table = self.current_table()
+        (table if table is not None else self.table_view.bar).setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def current_table(self) -> DataTable | None:
+        """The table in sight, None before the catalog has been read."""
+        return self.table_view.tables.get(self.presenter.table)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self.presenter.read is not None:
+            self.presenter.look_at_pins()
+
+    # --- Actions ------------------------------------------------------------------------------------------------------
+
+    def _actions(self) -> tuple[PageAction, ...]:
+        pins = len(self.presenter.pins.all())
+        ready = self.presenter.read is not None
+        entry = self.presenter.entry is not None
+        return (
+            PageAction("columns", msg("catalogui.columns"), self._choose_columns, enabled=ready),
+            PageAction("export", msg("catalogui.export"), self._export, shortcut="Ctrl+E", enabled=ready),
+            PageAction(
+                "compare",
+                msg("catalogui.compare_count", count=pins) if pins else msg("catalogui.compare_none"),
+                lambda: self._context.go(Location("compare")),
+                ButtonKind.PRIMARY if pins >= LEAST_PINS else ButtonKind.PLAIN,
+                enabled=pins >= LEAST_PINS,
+            ),
+            PageAction("filter", msg("catalogui.filter.focus"), self._focus_filter, shortcut="Ctrl+F", in_bar=False),
+            PageAction(
+                "pin", msg("catalogui.pin"), self._pin_entry, icon="pin", shortcut="Ctrl+D", enabled=entry, in_bar=False
+            ),
+            PageAction("similar", msg("catalogui.similar.do"), self._show_similar, enabled=entry, in_bar=False),
+            PageAction("plan", msg("catalogui.plan"), self._plan, enabled=entry, in_bar=False),
+            PageAction(
+                "clear",
+                msg("catalogui.filter.clear_all"),
+                self.presenter.clear,
+                enabled=not self.presenter.query.is_empty,
+                in_bar=False,
+            ),
+        )
+
+    def _choose_columns(self) -> None:
+        table = self.current_table()
+        if table is not None:
+            menu = table.column_menu()
+            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            menu.popup(self.mapToGlobal(QPoint(self.table_view.x() + self.table_view.width() - 220, 4)))
+
+    def _export(self) -> None:
+        table = self.current_table()
+        if table is None:
+            return
+        proposed = f"gpuplanner-{self.presenter.table.value}.csv"
+        title = self._appearance.text("catalogui.export.label")
+        name, _ = QFileDialog.getSaveFileName(self, title, proposed, "CSV (*.csv)")
+        if name:
+            self.export_to(Path(name))
+
+    def export_to(self, path: Path) -> None:
+        """Write what the table shows into a file: its columns in their order, all rows, the filters noted."""
+        table = self.current_table()
+        if table is None:
+            return
+
+        def failed(error: Exception) -> None:
+            if not isinstance(error, InputError):
+                raise error
+            self._context.notices.say(error.message, Verdict.FAIL)
+
+        def write(found: tuple[int, str]) -> None:
+            rows, text = found
+            self._context.jobs.run(
+                lambda _cancel: write_csv(path, text),
+                lambda _none: self._context.notices.say(
+                    msg("catalogui.export.done", rows=f"{rows:,}", file=path.name), Verdict.PASS
+                ),
+                failed,
+            )
+
+        table.whole_table(CopyFormat.CSV, write)
+
+    def _focus_filter(self) -> None:
+        if not self.table_view.shows_similar:
+            self.table_view.bar.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def _pin_entry(self) -> None:
+        if self.presenter.entry is not None:
+            self.presenter.toggle_pin(self.presenter.entry.id)
+
+    def _plan(self) -> None:
+        details = self.presenter.details()
+        if details is not None and details.plannable:
+            self._context.go(Location("plan", f"with/{details.ref.path}"))
+
+    def _show_similar(self) -> None:
+        read, ref = self.presenter.read, self.presenter.entry
+        if read is None or ref is None:
+            return
+        self._likening.run(
+            lambda _cancel: neighbours(read.index, ref),
+            lambda found: self._similar_found(ref.table, found),
+            urgent=True,
+        )
+
+    # --- Showing ------------------------------------------------------------------------------------------------------
+
+    def _ready(self) -> None:
+        self.table_view.make_tables({table: self.presenter.columns(table) for table in CatalogTable})
+        for table in self.table_view.tables.values():
+            table.rowChosen.connect(self.presenter.choose)
+            table.rowOpened.connect(lambda _id: self._into_details())
+            table.checkClicked.connect(lambda entry_id, _column: self.presenter.toggle_pin(entry_id))
+            table.copied.connect(self._copied)
+            table.rows.loaded.connect(self._loaded)
+            table.set_note(self._filter_note)
+        catalog = self.presenter.read.catalog if self.presenter.read else None
+        if catalog is not None:
+            self.problems.show_problems(catalog.problems)
+            own = (e.user for table in (catalog.gpus, catalog.instances, catalog.models) for e in table.values())
+            self.table_view.legend.show_own(own=any(own))
+        self._show_table()
+        if self.isVisible() and self.table_view.bar.field.edit.hasFocus():
+            # The keyboard waited in the only thing that could take it.
+            self.focus_first()
+
+    def _show_table(self) -> None:
+        if self.presenter.read is None:
+            return
+        self.table_view.show_table(self.presenter.table)
+        self._show_query()
+        self.headingChanged.emit()
+
+    def _show_query(self) -> None:
+        presenter, bar = self.presenter, self.table_view.bar
+        bar.show_typed(presenter.query.typed)
+        bar.show_problem(presenter.problem)
+        bar.show_terms([(term, self._says(term)) for term in presenter.query.terms])
+        if presenter.problem is None:
+            self._typing.call()
+
+    def _search(self) -> None:
+        table = self.current_table()
+        if table is None:
+            return
+        source = self.presenter.source([column.id for column in table.rows.columns])
+        if source is not None:
+            table.set_source(source)
+
+    def _loaded(self) -> None:
+        table, read = self.current_table(), self.presenter.read
+        if table is None or read is None:
+            return
+        total = read.count(self.presenter.table)
+        self.table_view.bar.show_count(table.rows.total, total)
+        if table.rows.total or self.table_view.shows_similar:
+            if not self.table_view.shows_similar:
+                self.table_view.show_table(self.presenter.table)
+            if self.presenter.entry is None and table.rows.total:
+                self._choose_first(table)
+            return
+        self._explain_empty()
+
+    def _choose_first(self, table: DataTable) -> None:
+        row = table.rows.row(0)
+        if row is not None:
+            table.choose(row.id)
+
+    def _explain_empty(self) -> None:
+        read, shown = self.presenter.read, self.presenter.table
+        if read is None:
+            return
+        terms, display = self.presenter.terms(), self._appearance.display
+
+        def show(found: object) -> None:
+            says = {term: self._says(term) for term in terms}
+            self.table_view.empty.show_reasons(shown.label, found, says)  # type: ignore[arg-type]
+            self.table_view.show_empty()
+
+        self._why_empty.run(lambda _cancel: rows_without_each(read.index, shown, terms, display), show, urgent=True)
+
+    def _find_row(self) -> None:
+        """Bring the chosen entry into sight in the table, wherever it stands."""
+        table, entry = self.current_table(), self.presenter.entry
+        if table is None or entry is None or table.current_id() == entry.id or table.choose(entry.id):
+            return
+        source = self.presenter.source([column.id for column in table.rows.columns])
+        if source is None:
+            return
+        keys = table.rows.order.keys
+
+        def found(position: int | None) -> None:
+            if position is not None and self.presenter.entry == entry and position < table.rows.total:
+                table.scrollTo(table.rows.index(position, 0), DataTable.ScrollHint.PositionAtCenter)
+
+        self._finding.run(lambda _cancel: source.position(keys, entry.id), found)
+
+    def _show_entry(self) -> None:
+        details = self.presenter.details()
+        self.detail_view.show_details(details)
+        self._show_pinned()
+        self.headingChanged.emit()
+
+    def _show_pinned(self) -> None:
+        entry = self.presenter.entry
+        self.detail_view.show_pinned(pinned=entry is not None and self.presenter.is_pinned(entry.id))
+        table = self.current_table()
+        if table is not None:
+            table.viewport().update()
+
+    def _pins_changed(self) -> None:
+        self._show_pinned()
+        self.headingChanged.emit()
+
+    def _similar_found(self, table: CatalogTable, found: object) -> None:
+        if found and self.presenter.table is table:
+            columns = self.presenter.columns(table)
+            self.table_view.similar.show_neighbours(table, columns, found)  # type: ignore[arg-type]
+            self.table_view.show_similar()
+            self.table_view.similar.back.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _render(self) -> None:
+        if self.presenter.read is not None:
+            self._show_query()
+        self.headingChanged.emit()
+
+    # --- Acting -------------------------------------------------------------------------------------------------------
+
+    def _go_to(self, ref: EntryRef) -> None:
+        self.visit(ref.path)
+        self.moved.emit(self.path())
+
+    def _show_offers(self, gpu_id: str) -> None:
+        read = self.presenter.read
+        if read is None:
+            return
+        gpu = read.catalog.gpus[gpu_id]
+        self.presenter.show_table(CatalogTable.INSTANCES)
+        self.presenter.add(Term("gpu", exactly(gpu.name)))
+        self.moved.emit(self.path())
+
+    def _commit(self) -> None:
+        if not self.presenter.commit() and self.presenter.query.typed == "":
+            self.focus_first()
+
+    def _into_details(self) -> None:
+        self.detail_view.plan.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def _choose_filter_column(self) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        table = self.current_table()
+        shown = [column.id for column in table.columns.shown()] if table is not None else []
+        columns = {column.id: column for column in self.presenter.columns(self.presenter.table)}
+        for column_id in (c for c in shown if c in columns):
+            text = self._appearance.text(short_title(columns[column_id]))
+            menu.addAction(text, lambda wanted=column_id: self._filter_column(wanted))
+        others = menu.addMenu(self._appearance.text("catalogui.filter.more"))
+        for column_id in (c for c in columns if c not in shown):
+            text = self._appearance.text(msg(columns[column_id].label))
+            others.addAction(text, lambda wanted=column_id: self._filter_column(wanted))
+        pop_up(menu, self.table_view.bar.more)
+
+    def _filter_column(self, column_id: str) -> None:
+        column, read = self.presenter.column(column_id), self.presenter.read
+        if column is None or read is None:
+            return
+        popup = FilterPopup(
+            self._appearance, column, self.presenter.query.of(column_id), self.presenter.fault, self.table_view
+        )
+        popup.asked.connect(self._filter_asked)
+        popup.open_at(self._below_header(column_id))
+        if filterable_values(column):
+            table, display = self.presenter.table.value, self._appearance.display
+            others = filters_of(t for t in self.presenter.terms() if t.column != column_id)
+
+            def show(found: object) -> None:
+                values = [
+                    (exactly(str(value)), word_text(column_id, str(value), self._appearance), rows)
+                    for value, rows in found  # type: ignore[attr-defined]
+                    if value is not None
+                ]
+                if _alive(popup):
+                    popup.show_values(values)
+
+            self._context.jobs.run(
+                lambda _cancel: read.index.facets(table, column_id, others, MOST_VALUES + 1, display=display), show
+            )
+
+    def _filter_asked(self, term: Term) -> None:
+        self.presenter.add(term)
+
+    def _below_header(self, column_id: str) -> QPoint:
+        """Below the header of a column in sight, else below the filters."""
+        table = self.current_table()
+        if table is not None and any(c.id == column_id for c in table.columns.shown()):
+            header = table.horizontalHeader()
+            section = next(i for i, c in enumerate(table.rows.columns) if c.id == column_id)
+            left = max(0, min(header.sectionViewportPosition(section), header.width() - 60))
+            return header.mapToGlobal(QPoint(left, header.height() + 2))
+        return self.table_view.bar.mapToGlobal(QPoint(270, self.table_view.bar.height() + 2))
+
+    def _copied(self, rows: int) -> None:
+        self._context.notices.say(msg("catalogui.copied", rows=f"{rows:,}"), Verdict.PASS)
+
+    def _says(self, term: Term) -> str:
+        return filter_text(term, self.presenter.column(term.column), self._appearance)
+
+    def _filter_note(self) -> str:
+        terms = self.presenter.terms()
+        if not terms:
+            return ""
+        said = "; ".join(self._says(term) for term in terms)
+        return self._appearance.text("catalogui.export.filtered", filters=said)
+
+    def _rates(self) -> Mapping[str, Rate]:
+        read = self.presenter.read
+        return read.catalog.currencies if read is not None else {}
+
+    def _wire(self) -> None:
+        presenter, bar, details = self.presenter, self.table_view.bar, self.detail_view
+        presenter.ready.connect(self._ready)
+        presenter.tableChanged.connect(self._show_table)
+        presenter.queryChanged.connect(self._show_query)
+        presenter.queryChanged.connect(self.headingChanged)
+        presenter.entryChanged.connect(self._choosing.call)
+        presenter.entryChanged.connect(self._find_row)
+        presenter.pinsChanged.connect(self._pins_changed)
+        bar.typed.connect(presenter.type_text)
+        bar.committed.connect(self._commit)
+        bar.removed.connect(presenter.remove)
+        bar.cleared.connect(presenter.clear)
+        bar.downWanted.connect(self.focus_first)
+        bar.filterWanted.connect(self._choose_filter_column)
+        self.table_view.filterWanted.connect(self._filter_column)
+        self.table_view.empty.removed.connect(presenter.remove)
+        self.table_view.empty.cleared.connect(presenter.clear)
+        self.table_view.similar.closed.connect(self._show_table)
+        self.table_view.similar.chosen.connect(presenter.choose)
+        details.entryWanted.connect(self._go_to)
+        details.planWanted.connect(self._plan)
+        details.pinWanted.connect(self._pin_entry)
+        details.similarWanted.connect(self._show_similar)
+        details.offersWanted.connect(self._show_offers)
+        for signal in (self._appearance.languageChanged, self._appearance.displayChanged):
+            signal.connect(self._render)
+
+
+def _alive(widget: QWidget) -> bool:
+    """Whether a pop-up has not been closed and deleted meanwhile."""
+    from shiboken6 import isValid
+
+    return bool(isValid(widget)) and widget.isVisible()

@@ -1,0 +1,58 @@
+"""The Catalog as a place of the window, and what the palette finds of it."""
+
+from collections.abc import Callable, Sequence
+from datetime import date
+
+from gpuplanner.catalog.search import EntryKind
+from gpuplanner.messages import msg
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.catalog_place.page import CatalogPage
+from gpuplanner.ui.catalog_place.presenter import CatalogWorkspace
+from gpuplanner.ui.palette.items import PaletteItem, PaletteProvider
+from gpuplanner.ui.places import Context, Location, Place
+
+CATALOG_PLACE = "catalog"
+_ICONS = {EntryKind.GPU: "gpu", EntryKind.INSTANCE: "cloud", EntryKind.MODEL: "box"}
+_FOUND = 12
+
+
+def catalog_place(today: Callable[[], date] = date.today) -> Place:
+    """The place as the window shows it."""
+
+    def make(context: Context) -> CatalogPage:
+        return CatalogPage(context, today)
+
+    return Place(CATALOG_PLACE, "database", msg("catalogui.title"), make, providers=_providers)
+
+
+def _providers(context: Context) -> Sequence[PaletteProvider]:
+    return (EntryProvider(context.appearance, context.workspace, context.go),)
+
+
+class EntryProvider:
+    """GPUs, instances and models by any name that they have, in both languages."""
+
+    group = msg("catalogui.palette")
+    in_background = True
+
+    def __init__(self, appearance: Appearance, workspace: CatalogWorkspace, go: Callable[[Location], None]) -> None:
+        self._appearance = appearance
+        self._workspace = workspace
+        self._go = go
+
+    def find(self, query: str) -> Sequence[PaletteItem]:
+        """The best entries, best first. Nothing for an empty query: there are hundreds."""
+        if not query.strip():
+            return ()
+        hits = self._workspace.index.search(query, (EntryKind.GPU, EntryKind.INSTANCE, EntryKind.MODEL), _FOUND)
+        return [
+            PaletteItem(
+                f"catalog.{hit.kind.value}.{hit.id}",
+                hit.title(self._appearance.language),
+                lambda wanted=f"{hit.kind.value}/{hit.id}": self._go(Location(CATALOG_PLACE, wanted)),  # type: ignore[misc]
+                note=hit.detail,
+                icon=_ICONS[hit.kind],
+                score=0.95 - 0.01 * rank,
+            )
+            for rank, hit in enumerate(hits)
+        ]

@@ -1,0 +1,109 @@
+"""How facts, bases, sources and prices are put into words. Knows no widget, and computes nothing but an age."""
+
+from collections.abc import Iterable
+from datetime import date as date_type
+
+from gpuplanner.catalog.entries import Price
+from gpuplanner.facts import Basis, Density, Fact, Known, MemoryKind, Per, Source
+from gpuplanner.messages import Language, Message, msg
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.catalog_place.marks import Mark, source_mark
+from gpuplanner.units import Unit, digits
+
+STALE_DAYS = 183
+"""From this age on a price says how old it is: cloud prices change about twice a year."""
+_YEAR_DAYS = 365.25
+_MONTH_DAYS = _YEAR_DAYS / 12
+
+
+def basis_words(basis: Basis) -> list[Message]:
+    """Everything that has to be said beside a number; that it is for one GPU goes without saying."""
+    return [msg(f"catalogui.basis.{part.name.lower()}") for part in basis if part is not Per.GPU]
+
+
+def short_basis(basis: Basis) -> list[Message]:
+    """What of a basis a name has to carry so that the number is not read as another one. Rates are dense unless said."""
+    density = basis.density if basis.density is not Density.DENSE else None
+    parts = (density, basis.direction, None if basis.memory is MemoryKind.NOMINAL else basis.memory, basis.per)
+    return [msg(f"catalogui.basis.{part.name.lower()}") for part in parts if part is not None and part is not Per.GPU]
+
+
+def joined(appearance: Appearance, words: Iterable[Message | str]) -> str:
+    """Words with the dot of the design between them."""
+    return " · ".join(text for text in map(appearance.said, words) if text)
+
+
+def shown_fact(fact: Fact, appearance: Appearance) -> str:
+    """The value with its unit. Rates are shown with four digits: 1,979 TFLOPS is no 1,980."""
+    if fact.unit in {Unit.FLOP_PER_S, Unit.BYTE_PER_S} and fact.value:
+        factor, unit = (1e12, "TFLOPS") if fact.unit is Unit.FLOP_PER_S else (1e9, "GB/s")
+        return f"{digits(fact.value / factor, 4 if fact.value >= 1e3 * factor else 3)} {unit}"
+    return str(appearance.show(fact.value, fact.unit))
+
+
+def source_text(source: Source, appearance: Appearance) -> str:
+    """Where something was published and when, or when it was taken over from there."""
+    when = ""
+    if source.date:
+        when = appearance.text("catalogui.source.dated", date=source.date)
+    elif source.accessed:
+        when = appearance.text("catalogui.source.accessed", date=source.accessed)
+    return f"{source.citation} ({when})" if when else source.citation
+
+
+def fact_text(fact: Fact, appearance: Appearance, *, with_value: bool) -> str:
+    """One fact in full: value, basis, remark and source."""
+    note = fact.note_zh if appearance.language is Language.CHINESE and fact.note_zh else fact.note
+    value = shown_fact(fact, appearance) if with_value else ""
+    said = joined(appearance, [value, *basis_words(fact.basis), note])
+    mark = source_mark(fact.source)
+    lead = f"{mark.value} " if mark is not Mark.SOURCED else ""
+    return "\n".join(part for part in (said, lead + source_text(fact.source, appearance)) if part)
+
+
+def known_lines(known: Known, appearance: Appearance) -> list[str]:
+    """All that is known of a property: the fact in use, then other values, on the same basis or another."""
+    lines = [fact_text(known.fact, appearance, with_value=False)]
+    for other in known.others:
+        lead = "catalogui.source.disagrees" if other.basis == known.fact.basis else "catalogui.source.otherwise"
+        lines.append(f"{appearance.text(lead)} {fact_text(other, appearance, with_value=True)}")
+    return lines
+
+
+def age_days(date: str, today: date_type) -> int | None:
+    """How old a date is; one that is not to the day is as old as it can be. None for no date."""
+    padded = {4: f"{date}-01-01", 7: f"{date}-01"}.get(len(date), date)
+    try:
+        return max(0, (today - date_type.fromisoformat(padded)).days)
+    except ValueError:
+        return None
+
+
+def age_mark(date: str, today: date_type) -> Message | None:
+    """The age of a price that may not hold any more, None for one that is fresh."""
+    days = age_days(date, today)
+    if days is None:
+        return msg("catalogui.age.undated")
+    if days < STALE_DAYS:
+        return None
+    if days < 2 * _YEAR_DAYS:
+        return msg("catalogui.age.months", months=int(days / _MONTH_DAYS))
+    return msg("catalogui.age.years", years=int(days / _YEAR_DAYS))
+
+
+def price_text(price: Price, appearance: Appearance) -> str:
+    """A price as it was published, on which terms, where and when."""
+    published = f"{digits(price.per_hour, 4)} {price.currency}/h"
+    kind = appearance.text(f"catalogui.price.{price.kind.name.lower()}")
+    when = price.date or appearance.text("catalogui.price.no_date")
+    where = price.region or appearance.text("catalogui.price.no_region")
+    return f"{published} · {kind} · {where} · {when}"
+
+
+def price_lines(price: Price, appearance: Appearance, today: date_type) -> list[str]:
+    """A price with its age, remark and source."""
+    note = price.note_zh if appearance.language is Language.CHINESE and price.note_zh else price.note
+    age = age_mark(price.date, today)
+    aged = appearance.text("catalogui.price.old", age=age) if age is not None and price.date else ""
+    lines = (price_text(price, appearance), aged, note, source_text(price.source, appearance))
+    return [line for line in lines if line]
