@@ -1,11 +1,10 @@
 """A person's own files over the catalog: GPUs, instances, prices, models, rates. Good entries count, bad ones are said.
 
-A YAML file has any of `sources`, `gpus`, `instances`, `models`, `rates`; a CSV file has GPUs when it has a column of
-their sizes, else instances or only prices for those of the catalog. The fields are those of the catalog's own files.
+The fields are those of the catalog's own files. What a person says stands first, what the catalog says stays behind it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from gpuplanner.catalog import gpus as gpu_files
@@ -14,11 +13,8 @@ from gpuplanner.catalog.catalog import Catalog
 from gpuplanner.catalog.currencies import read_rates
 from gpuplanner.catalog.entries import Gpu, GpuProperty, Instance, InstanceProperty
 from gpuplanner.catalog.files.content_hash import content_hash
-from gpuplanner.catalog.files.csv_file import parse_csv
-from gpuplanner.catalog.files.records import Fields, Record, near
-from gpuplanner.catalog.files.text import decode, read_bytes
-from gpuplanner.catalog.files.yaml_file import parse_yaml
-from gpuplanner.catalog.gpu_fields import GPU_NUMBERS, GPU_TEXTS
+from gpuplanner.catalog.files.records import Fields, Record
+from gpuplanner.catalog.files.text import read_bytes
 from gpuplanner.catalog.gpu_finder import GpuFinder
 from gpuplanner.catalog.guards import (
     memory_of_another_kind,
@@ -27,30 +23,17 @@ from gpuplanner.catalog.guards import (
     prices_that_do_not_scale,
     rate_that_is_doubled,
 )
+from gpuplanner.catalog.overlay_file import OverlayFile, parse_overlay
 from gpuplanner.catalog.own_models import own_model
 from gpuplanner.catalog.parameters import total_parameters
 from gpuplanner.catalog.problems import Problem, Refused, Severity
-from gpuplanner.catalog.sources import OwnSources, Sources, read_sources
+from gpuplanner.catalog.sources import Sources
 from gpuplanner.facts import Known
 from gpuplanner.messages import InputError, msg
 
 SUFFIXES = (".yaml", ".yml", ".csv")
 MOST_PROBLEMS = 200
 """Problems of one file that are told one by one; a list of the wrong shape has one in each row."""
-COLUMN_SYNONYMS = {
-    "厂商": "provider", "云厂商": "provider", "服务商": "provider", "供应商": "provider",
-    "实例": "name", "实例名称": "name", "实例规格": "name", "规格": "name",
-    "gpu型号": "gpu", "显卡": "gpu", "显卡型号": "gpu", "gpu数量": "gpu_count", "卡数": "gpu_count",
-    "单卡显存(gb)": "gpu_memory_gb", "单卡显存（gb）": "gpu_memory_gb", "vcpu": "vcpus", "cpu核数": "vcpus",
-    "内存(gib)": "ram_gib", "内存（gib）": "ram_gib",
-    "每小时价格": "price_per_hour", "小时单价": "price_per_hour", "按量价格": "price_per_hour",
-    "月价": "price_per_month", "包月价格": "price_per_month", "竞价": "spot_per_hour", "报价": "quoted_per_hour",
-    "货币": "currency", "币种": "currency", "地域": "region", "区域": "region", "日期": "price_date",
-    "价格日期": "price_date", "来源": "source", "备注": "note_zh", "已核对": "checked",
-}  # fmt: skip
-"""Columns as Chinese price lists head them. Where a unit is not clear from the words there is none."""
-_REQUIRED_COLUMNS = {"gpus": ("name", "vendor"), "instances": ("provider", "name")}
-_SECTIONS = ("sources", "gpus", "instances", "models", "rates")
 _NEEDED = {
     "memory_gb": GpuProperty.MEMORY_BYTES,
     "memory_bandwidth_gb_per_s": GpuProperty.HBM_BYTES_PER_S,
@@ -77,18 +60,6 @@ def with_overlays(catalog: Catalog, paths: Sequence[Path]) -> Catalog:
     return reading.result()
 
 
-@dataclass(slots=True)
-class _File:
-    """One overlay: its content by section, and how its entries name sources."""
-
-    name: str
-    content: bytes
-    problems: list[Problem]
-    source_of: OwnSources
-    sections: dict[str, Iterable[Record]] = field(default_factory=dict)
-    rates: Record | None = None
-
-
 class _Reading:
     """Takes over one file after another."""
 
@@ -100,52 +71,31 @@ class _Reading:
         self._models = dict(catalog.models)
         self._rates = dict(catalog.currencies)
         self._contents: dict[str, bytes] = {"": catalog.hash.encode()}
-        self._files: list[_File] = []
+        self._files: list[OverlayFile] = []
         self._refused: list[Problem] = []
 
-    def open(self, path: Path) -> _File | None:
+    def open(self, path: Path) -> OverlayFile | None:
         """Read and parse one file; None when nothing of it can be used."""
         try:
             content = read_bytes(path)
             self._contents[f"{len(self._contents)} {path.name}"] = content
-            file = self._parse(path, content)
+            file = parse_overlay(path, content, self._sources)
         except Refused as refused:
             self._refused.append(refused.problem)
             return None
         self._files.append(file)
         return file
 
-    def _parse(self, path: Path, content: bytes) -> _File:
-        problems: list[Problem] = []
-        text = decode(content, path)
-        if path.suffix.lower() == ".csv":
-            file = _File(path.name, content, problems, OwnSources(self._sources, path.name, {}))
-            columns, rows = parse_csv(text, path, problems, COLUMN_SYNONYMS)
-            section = "gpus" if not _NEEDED.keys().isdisjoint(columns) else "instances"
-            known = _GPU_COLUMNS if section == "gpus" else instance_files.INSTANCE_FIELDS
-            _check_columns(path.name, columns, _REQUIRED_COLUMNS[section])
-            _unknown_columns(path.name, columns, known, problems)
-            used = frozenset(columns) & frozenset(known)
-            file.sections[section] = rows if used == frozenset(columns) else _only(rows, used)
-            return file
-        top = parse_yaml(text, path)
-        fields = Fields(top, problems)
-        fields.only(_SECTIONS)
-        file = _File(path.name, content, problems, OwnSources(self._sources, path.name, read_sources(top, problems)))
-        file.sections = {name: tuple(fields.records(name)) for name in ("gpus", "instances", "models")}
-        file.rates = top
-        return file
-
-    def add_facts(self, file: _File) -> None:
+    def add_facts(self, file: OverlayFile) -> None:
         """Take over everything but instances, which may name these."""
         for record in file.sections.get("gpus", ()):
             self._add_gpu(record, file)
         for record in file.sections.get("models", ()):
             self._add_model(record, file)
-        if file.rates:
-            self._rates |= read_rates(file.rates, file.source_of, file.problems)
+        if file.top:
+            self._rates |= read_rates(file.top, file.source_of, file.problems)
 
-    def _add_gpu(self, record: Record, file: _File) -> None:
+    def _add_gpu(self, record: Record, file: OverlayFile) -> None:
         gpu = gpu_files.read_gpu(record, file.source_of, self._sources["pcie-rate"], file.problems)
         if gpu is None:
             return
@@ -165,7 +115,7 @@ class _Reading:
             fields.keep("bf16_tflops", fault, Severity.WARNING)
         self._gpus[known.id] = gpu_files.merged(gpu, shipped) if shipped else replace(gpu, user=True)
 
-    def _add_model(self, record: Record, file: _File) -> None:
+    def _add_model(self, record: Record, file: OverlayFile) -> None:
         fields = Fields(record, file.problems)
         try:
             model = own_model(record, file.source_of("", ""))
@@ -177,7 +127,7 @@ class _Reading:
             fields.keep("parameters", fault, Severity.WARNING)
         self._models[model.id] = model
 
-    def add_instances(self, file: _File) -> None:
+    def add_instances(self, file: OverlayFile) -> None:
         """Take over the instances and prices of one file, and hold them to the guards."""
         finder = GpuFinder(replace(self._base, gpus=self._gpus))
         places: dict[int, Record] = {}
@@ -190,7 +140,7 @@ class _Reading:
         peers = [i for i in self._instances.values() if i.provider in touched]
         self._guard_prices(peers, places, file)
 
-    def _guard_prices(self, peers: Sequence[Instance], places: dict[int, Record], file: _File) -> None:
+    def _guard_prices(self, peers: Sequence[Instance], places: dict[int, Record], file: OverlayFile) -> None:
         published: dict[str, list[Instance]] = {}
         for instance in self._base.instances.values():
             published.setdefault(instance.provider, []).append(instance)
@@ -209,7 +159,7 @@ class _Reading:
             prices = tuple(p for p in current.prices if p is not price)
             self._instances[instance.id] = replace(current, prices=prices)
 
-    def _rows(self, file: _File, finder: GpuFinder, places: dict[int, Record]) -> Iterator[Instance]:
+    def _rows(self, file: OverlayFile, finder: GpuFinder, places: dict[int, Record]) -> Iterator[Instance]:
         by_name = {(i.provider.casefold(), i.name.casefold()): i for i in self._instances.values()}
         memory = self._sources["memory"]
         for record in file.sections.get("instances", ()):
@@ -255,34 +205,9 @@ class _Reading:
         )
 
 
-_GPU_COLUMNS = ("id", "name", "vendor", "aliases", *GPU_TEXTS, "link_is_bridge", "sparsity", "source",
-                "note", "note_zh", *GPU_NUMBERS)  # fmt: skip
-
-
 def _named(name: str, gpus: dict[str, Gpu]) -> Gpu | None:
     """The GPU of the catalog that has exactly this name."""
     return next((gpu for gpu in gpus.values() if gpu.name.casefold() == name.casefold()), None)
-
-
-def _only(rows: Iterable[Record], used: frozenset[str]) -> Iterator[Record]:
-    for row in rows:
-        values = {name: value for name, value in row.values.items() if name in used}
-        if values:
-            yield replace(row, values=values)
-
-
-def _check_columns(file: str, columns: Iterable[str], required: Iterable[str]) -> None:
-    missing = [name for name in required if name not in columns]
-    if missing:
-        raise Refused(Problem(file, 1, "", msg("overlay.file.missing_column", columns=", ".join(missing))))
-
-
-def _unknown_columns(file: str, columns: Iterable[str], known: Iterable[str], problems: list[Problem]) -> None:
-    names = tuple(known)
-    for column in columns:
-        if column not in names:
-            what = msg("overlay.file.unknown_column", near=near(column, names))
-            problems.append(Problem(file, 1, column, what, Severity.WARNING))
 
 
 def _price_column(record: Record) -> str:
