@@ -35,9 +35,10 @@ FIRST_PLACE = "plan"
 
 def places() -> tuple[Place, ...]:
     """The places of the rail, in order. One stands here when it works."""
+    from gpuplanner.ui.catalog_place.place import catalog_place
     from gpuplanner.ui.plan_place.page import plan_place
 
-    return (plan_place(),)
+    return (catalog_place(), plan_place())
 
 
 class Session:
