@@ -297,7 +297,7 @@ def left_out(cases: Sequence[Case], start: Mapping[Key, float], by: Callable[[Ca
     found: dict[str, list[float]] = defaultdict(list)
     for part in sorted({by(case) for case in cases}):
         rest = [case for case in cases if by(case) != part]
-        values = Fit(rest, start).run(4)
+        values = Fit(rest, start).run(2)
         for case in cases:
             if by(case) == part:
                 found[case.metric].append(math.log(case.measured / predicted(case, values)))
