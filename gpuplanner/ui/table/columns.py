@@ -16,14 +16,15 @@ MISSING = "—"
 class Look:
     """How one cell is shown: text, a muted line below or beside it, a verdict, a mark after the text, a tooltip.
 
-    `check` makes a box that can be ticked. A cell whose value is missing has `missing` and shows a dash.
+    A tooltip that takes work to write is a function, called when it is wanted. `check` makes a box that can be ticked.
+    A cell whose value is missing has `missing` and shows a dash.
     """
 
     text: str = ""
     note: str = ""
     verdict: Verdict | None = None
     mark: str = ""
-    tip: str = ""
+    tip: str | Callable[[], str] = ""
     check: bool | None = None
     muted: bool = False
     strong: bool = False

@@ -40,15 +40,16 @@ class DataHeader(QHeaderView):
         """How wide a section has to be to show its title, its unit and a mark."""
         metrics = QFontMetricsF(font(TextRole.LABEL))
         lines = str(self._model.headerData(section, Qt.Orientation.Horizontal) or "").split("\n")
-        return int(max(metrics.horizontalAdvance(line) for line in lines) + 2 * PADDING + _MARK + 6)
+        mark = _MARK + 6 if self._model.columns[section].sortable else 0
+        return int(max(metrics.horizontalAdvance(line) for line in lines) + 2 * PADDING + mark)
 
     def paintSection(self, painter: QPainter, area: QRect, section: int) -> None:
         tokens = self._appearance.tokens
         column = self._model.columns[section]
         painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(area, tokens.card)
         painter.fillRect(area.left(), area.bottom(), area.width(), 1, tokens.line_strong)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         title, _, unit = str(self._model.headerData(section, Qt.Orientation.Horizontal) or "").partition("\n")
         inside = QRectF(area).adjusted(PADDING, 4, -PADDING, -5)
         key = self._model.order.of(column.id)

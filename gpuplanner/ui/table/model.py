@@ -108,7 +108,7 @@ class PagedModel(QAbstractTableModel):
         if role == LOOK:
             return look
         if role == Qt.ItemDataRole.ToolTipRole:
-            return look.tip or None
+            return (look.tip() if callable(look.tip) else look.tip) or None
         if role == Qt.ItemDataRole.AccessibleTextRole:
             unit = column.unit(self._appearance.display)
             said = f"{look.text} {unit} {look.note}".strip()
