@@ -34,8 +34,6 @@ SHOWN = {
         "gpu",
         "gpu_count",
         "gpu_memory_total",
-        "vcpus",
-        "ram_bytes",
         "price",
         "gpu_price",
         SOURCE,
@@ -48,7 +46,6 @@ SHOWN = {
         "layers",
         "max_positions",
         "kv_bytes_per_token",
-        "licence",
         SOURCE,
     ),
 }
@@ -79,7 +76,7 @@ _SHORT = {
     "compute_capability",
     "kv_elements_per_token",
 }
-_WIDTHS = {"name": 190, "gpu": 130, "provider": 110, "kind": 120, "licence": 110, SOURCE: 52, "memory_type": 70}
+_WIDTHS = {"name": 188, "gpu": 150, "provider": 108, "kind": 120, "licence": 110, SOURCE: 52, "memory_type": 70}
 _ALIGNED = "\u2003"
 """As wide as a mark: keeps the digits of a column under each other where only some have one."""
 _MISSING_BESIDE_MARKS = replace(NOTHING, mark=_ALIGNED)
@@ -112,7 +109,8 @@ def short_title(column: IndexColumn) -> Message:
 
 def _column(column: IndexColumn, pinned: Callable[[str], bool], today: Callable[[], date], *, shown: bool) -> Column:
     tip = msg(column.label) if column.id in _SHORT else None
-    width = _WIDTHS.get(column.id, 84 if column.kind is ColumnKind.NUMBER else 96)
+    number_width = 86 if column.unit is Unit.MONEY_PER_HOUR else 66
+    width = _WIDTHS.get(column.id, number_width if column.kind is ColumnKind.NUMBER else 96)
     if column.id == "name":
         look: Callable[[Any, Appearance], Look] = _name_look(pinned)
         return Column(column.id, msg(column.label), look, plain=_plain(column), width=width, shown=shown)
@@ -183,7 +181,7 @@ def _number_look(column: IndexColumn) -> Callable[[Any, Appearance], Look]:
         return Look(
             text,
             mark=mark.value if mark in MARKED else _ALIGNED,
-            tip="\n".join(known_lines(known, appearance)),
+            tip=lambda: "\n".join(known_lines(known, appearance)),
         )
 
     return look
@@ -199,10 +197,13 @@ def _price_look(column: IndexColumn, today: Callable[[], date]) -> Callable[[Any
         if price is None:
             return Look(text)
         age = age_mark(price.date, today())
-        lines = price_lines(price, appearance, today())
-        if value.offered_by is not None:
-            lines.insert(0, f"{value.offered_by.provider} {value.offered_by.name}")
-        return Look(text, mark=appearance.text(age) if age is not None else "", tip="\n".join(lines))
+
+        def tip() -> str:
+            by = value.offered_by
+            lead = [f"{by.provider} {by.name}"] if by is not None else []
+            return "\n".join([*lead, *price_lines(price, appearance, today())])
+
+        return Look(text, mark=appearance.text(age) if age is not None else "", tip=tip)
 
     return look
 

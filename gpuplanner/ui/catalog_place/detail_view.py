@@ -11,6 +11,7 @@ from gpuplanner.catalog.entries import Gpu, Remark, Rule
 from gpuplanner.messages import Language, Message, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.catalog_place.details import Details
+from gpuplanner.ui.catalog_place.fact_list import FactList, Item, Saying, Title
 from gpuplanner.ui.catalog_place.fact_words import FactWords
 from gpuplanner.ui.catalog_place.link_row import LinkRow
 from gpuplanner.ui.catalog_place.offers import Offer
@@ -21,11 +22,9 @@ from gpuplanner.ui.tokens import PADDING, Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.empty_state import EmptyState
-from gpuplanner.ui.widgets.key_value import KeyValueList
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.notice_box import NoticeBox
 from gpuplanner.ui.widgets.scrolling import scrolling
-from gpuplanner.ui.widgets.verdict_tag import VerdictTag
 from gpuplanner.units import show_money
 
 OFFERS_SHOWN = 6
@@ -37,6 +36,7 @@ RULE_VERDICTS = {
     "contradicts": Verdict.FAIL,
     "wrong": Verdict.FAIL,
 }
+_RULE_ORDER = [Verdict.FAIL, Verdict.WARN, Verdict.INFO, Verdict.UNKNOWN, Verdict.PASS]
 
 
 class DetailView(Card):
@@ -56,7 +56,8 @@ class DetailView(Card):
         self._today = today
         self._rates = rates
         self._details: Details | None = None
-        self._with_sources = False
+        self._with_all_rules = False
+        self._same = False
         self.name = Label(appearance, "", TextRole.TITLE, wrap=True, selectable=True)
         self.name.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.about = Label(appearance, "", TextRole.LABEL, Ink.MUTED, wrap=True)
@@ -65,15 +66,23 @@ class DetailView(Card):
         self.sources.clicked.connect(self._toggle_sources)
         self.plan = Button(appearance, msg("catalogui.plan"), ButtonKind.PRIMARY)
         self.plan.clicked.connect(self.planWanted)
-        self.pin = Button(appearance, msg("catalogui.compare"), icon="pin")
+        self.pin = Button(appearance, msg("catalogui.compare"))
         self.pin.clicked.connect(self.pinWanted)
         self.similar = Button(appearance, msg("catalogui.similar"))
         self.similar.clicked.connect(self.similarWanted)
         self.links: list[LinkRow] = []
         self._content = QWidget()
-        self._column = QVBoxLayout(self._content)
-        self._column.setContentsMargins(PADDING, 4, PADDING, PADDING)
-        self._column.setSpacing(8)
+        self.facts = FactList(appearance, msg("catalogui.facts"))
+        self.rules = FactList(appearance, msg("catalogui.rules"))
+        self.more_rules = Button(appearance, "", ButtonKind.QUIET, small=True)
+        self.more_rules.clicked.connect(self._toggle_rules)
+        self._warnings, self._others = _column(8), _column(2)
+        column = QVBoxLayout(self._content)
+        column.setContentsMargins(PADDING, 6, PADDING, PADDING)
+        column.setSpacing(4)
+        for part in (self._warnings, self.facts, self._others, self.rules, self.more_rules):
+            column.addLayout(part) if isinstance(part, QVBoxLayout) else column.addWidget(part)
+        column.addStretch(1)
         self.area = scrolling(self._content)
         self._nothing = EmptyState(appearance, "info", msg("catalogui.detail.none"), msg("catalogui.detail.none.says"))
         self._nothing.says.setFixedWidth(240)
@@ -81,6 +90,9 @@ class DetailView(Card):
         self._stack.addWidget(self._filled())
         self._stack.addWidget(self._nothing)
         self.body.addWidget(self._stack)
+        layout = self.layout()
+        if layout is not None:
+            layout.setContentsMargins(0, 14, 0, 0)
         for signal in (appearance.languageChanged, appearance.displayChanged):
             signal.connect(self._render)
         self.show_details(None)
@@ -89,15 +101,18 @@ class DetailView(Card):
         """Show another entry, or what this panel is for."""
         changed = details is None or self._details is None or details.ref != self._details.ref
         self._details = details
+        self._with_all_rules = self._with_all_rules and not changed
+        self._same = not changed
         self._stack.setCurrentIndex(0 if details is not None else 1)
         self._render()
+        self._same = True
         if changed:
             self.area.verticalScrollBar().setValue(0)
 
     def show_pinned(self, *, pinned: bool) -> None:
         """Whether the entry is in the comparison."""
         self.pin.say(msg("catalogui.compare.pinned" if pinned else "catalogui.compare"))
-        self.pin.set_icon("check" if pinned else "pin")
+        self.pin.set_icon("check" if pinned else "")
 
     # --- Laying out ---------------------------------------------------------------------------------------------------
 
@@ -107,7 +122,7 @@ class DetailView(Card):
         titles.addWidget(self.name)
         titles.addWidget(self.about)
         head = QHBoxLayout()
-        head.setContentsMargins(PADDING, 14, PADDING - 6, 0)
+        head.setContentsMargins(PADDING, 0, PADDING - 6, 0)
         head.addLayout(titles, 1)
         head.addWidget(self.sources, 0, Qt.AlignmentFlag.AlignTop)
         foot = QHBoxLayout()
@@ -128,42 +143,35 @@ class DetailView(Card):
 
     def _render(self) -> None:
         details = self._details
-        _empty(self._column)
         self.links = []
         if details is None:
             return
         self.name.say(details.name)
         self.about.say(joined(self._appearance, [_said(part) for part in details.about]))
-        self.sources.say(msg("catalogui.sources.hide" if self._with_sources else "catalogui.sources.show"))
-        self.sources.setChecked(self._with_sources)
         self.plan.setEnabled(details.plannable)
         self.plan.explain(None if details.plannable else msg("catalogui.plan.not"))
+        _empty(self._warnings)
         for remark in details.warnings:
-            self._column.addWidget(self._remark(remark, Verdict.WARN))
+            self._warnings.addWidget(self._remark(remark, Verdict.WARN))
         words = FactWords(self._appearance, self._today, self._rates())
+        items: list[Item] = []
         for group in details.groups:
-            self._title(group.title)
-            rows = [shown for row in group.rows for shown in words.shown(row, sources=self._with_sources)]
-            self._column.addWidget(KeyValueList(self._appearance, rows))
+            items.append(Title(self._appearance.text(group.title)))
+            items += [line for row in group.rows for line in words.lines(row)]
+        self.facts.set_items(items, keep_open=self._same)
+        _empty(self._others)
         for remark in details.notes:
-            self._column.addWidget(self._remark(remark, Verdict.INFO))
+            self._others.addWidget(self._remark(remark, Verdict.INFO))
         self._show_gpus(details.gpus, certain=len(details.gpus) == 1)
         if details.offers is not None:
             self._show_offers(details.offers, details.ref.id)
         self._show_rules(details.rules)
-        if self._with_sources:
-            self._show_sources(details)
-        self._column.addStretch(1)
 
     def _title(self, title: Message, note: str = "") -> None:
-        row = QWidget()
-        layout = QHBoxLayout(row)
-        layout.setContentsMargins(0, 6, 0, 0)
-        layout.setSpacing(8)
-        layout.addWidget(Label(self._appearance, title, TextRole.LABEL_STRONG))
-        layout.addWidget(Label(self._appearance, note, TextRole.LABEL, Ink.MUTED))
-        layout.addStretch(1)
-        self._column.addWidget(row)
+        list_ = FactList(self._appearance, title)
+        list_.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        list_.set_items([Title(self._appearance.text(title), note)])
+        self._others.addWidget(list_)
 
     def _remark(self, remark: Remark, verdict: Verdict) -> NoticeBox:
         chinese = self._appearance.language is Language.CHINESE
@@ -184,7 +192,7 @@ class DetailView(Card):
     def _show_offers(self, offers: Sequence[Offer], gpu_id: str) -> None:
         self._title(msg("catalogui.offers"), note=f"{len(offers):,}" if offers else "")
         if not offers:
-            self._column.addWidget(
+            self._others.addWidget(
                 Label(self._appearance, msg("catalogui.offers.none"), TextRole.LABEL, Ink.MUTED, wrap=True)
             )
         for offer in offers[:OFFERS_SHOWN]:
@@ -194,7 +202,7 @@ class DetailView(Card):
                 self._appearance, msg("catalogui.offers.all", count=len(offers)), ButtonKind.QUIET, small=True
             )
             everything.clicked.connect(lambda: self.offersWanted.emit(gpu_id))
-            self._column.addWidget(everything)
+            self._others.addWidget(everything)
 
     def _offer(self, offer: Offer) -> LinkRow:
         appearance, instance, price = self._appearance, offer.instance, offer.price
@@ -220,49 +228,53 @@ class DetailView(Card):
         return row
 
     def _show_rules(self, rules: Sequence[Rule]) -> None:
-        if not rules:
-            return
-        self._title(msg("catalogui.rules"), note=f"{len(rules):,}")
-        chinese = self._appearance.language is Language.CHINESE
-        for rule in rules:
-            tag = VerdictTag(
-                self._appearance,
-                RULE_VERDICTS.get(rule.verdict, Verdict.UNKNOWN),
-                msg(f"catalogui.rule.{rule.verdict.replace(' ', '_')}"),
-            )
-            claim = Label(self._appearance, rule.claim_zh if chinese else rule.claim_en, TextRole.LABEL, wrap=True)
-            reason = Label(
-                self._appearance,
-                rule.reason_zh if chinese else rule.reason_en,
-                TextRole.LABEL,
-                Ink.MUTED,
-                wrap=True,
-            )
-            for widget in (claim, reason):
-                widget.setToolTip(source_text(rule.source, self._appearance))
-            self._column.addWidget(tag, 0, Qt.AlignmentFlag.AlignLeft)
-            self._column.addWidget(claim)
-            self._column.addWidget(reason)
+        worst_first = sorted(
+            rules, key=lambda rule: _RULE_ORDER.index(RULE_VERDICTS.get(rule.verdict, Verdict.UNKNOWN))
+        )
+        shown = worst_first if self._with_all_rules else worst_first[:RULES_SHOWN]
+        title = Title(self._appearance.text("catalogui.rules"), f"{len(rules):,}")
+        self.rules.set_items([title, *map(self._saying, shown)] if rules else [], keep_open=self._same)
+        self.more_rules.setVisible(len(rules) > RULES_SHOWN)
+        fewer = msg("catalogui.rules.fewer")
+        self.more_rules.say(fewer if self._with_all_rules else msg("catalogui.rules.all", count=len(rules)))
 
-    def _show_sources(self, details: Details) -> None:
-        self._title(msg("catalogui.sources"), note=f"{len(details.sources):,}")
-        for source in details.sources:
-            text = source_text(source, self._appearance)
-            label = Label(self._appearance, text, TextRole.LABEL, Ink.MUTED, wrap=True, selectable=True)
-            label.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-            self._column.addWidget(label)
+    def _saying(self, rule: Rule) -> Saying:
+        chinese = self._appearance.language is Language.CHINESE
+        return Saying(
+            _verdict(rule),
+            self._appearance.text(f"catalogui.rule.{rule.verdict.replace(' ', '_')}"),
+            rule.claim_zh if chinese else rule.claim_en,
+            rule.reason_zh if chinese else rule.reason_en,
+            source_text(rule.source, self._appearance),
+        )
 
     def _add_link(self, row: LinkRow) -> None:
-        self._column.addWidget(row)
+        self._others.addWidget(row)
         self.links.append(row)
 
-    def _toggle_sources(self) -> None:
-        self._with_sources = not self._with_sources
+    def _toggle_rules(self) -> None:
+        self._with_all_rules = not self._with_all_rules
         self._render()
+
+    def _toggle_sources(self) -> None:
+        opened = self.sources.isChecked()
+        for facts in (self.facts, self.rules):
+            facts.open_all(opened=opened)
+        self.sources.say(msg("catalogui.sources.hide" if opened else "catalogui.sources.show"))
+
+
+def _verdict(rule: Rule) -> Verdict:
+    return RULE_VERDICTS.get(rule.verdict, Verdict.UNKNOWN)
 
 
 def _said(part: object) -> Message | str:
     return part if isinstance(part, Message) else str(part)
+
+
+def _column(spacing: int) -> QVBoxLayout:
+    column = QVBoxLayout()
+    column.setSpacing(spacing)
+    return column
 
 
 def _empty(column: QVBoxLayout) -> None:

@@ -1,4 +1,4 @@
-"""Turns the rows of the panel into names, values, muted words and tooltips in the language in use. No widget."""
+"""Turns the rows of the panel into names, values, muted words and sources in the language in use. No widget."""
 
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -7,6 +7,7 @@ from gpuplanner.catalog.catalog import Rate
 from gpuplanner.facts import Fact
 from gpuplanner.messages import Message, msg
 from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.catalog_place.fact_list import Line
 from gpuplanner.ui.catalog_place.marks import Mark, mark_of
 from gpuplanner.ui.catalog_place.rows import FactRow, NumberRow, PriceRow, Row, WordRow
 from gpuplanner.ui.catalog_place.wording import (
@@ -17,59 +18,60 @@ from gpuplanner.ui.catalog_place.wording import (
     short_basis,
     shown_fact,
 )
-from gpuplanner.ui.widgets.key_value import Row as ShownRow
 from gpuplanner.units import show_money
 
 
 class FactWords:
-    """Words for rows. With `sources` every row says where it comes from, below its value."""
+    """Words for rows, each with its sources for when it is opened."""
 
     def __init__(self, appearance: Appearance, today: Callable[[], date], rates: Mapping[str, Rate]) -> None:
         self._appearance = appearance
         self._today = today
         self._rates = rates
 
-    def shown(self, row: Row, *, sources: bool) -> list[ShownRow]:
-        """A row as it is shown: one line, and one more for each value on another basis."""
+    def lines(self, row: Row) -> list[Line]:
+        """A row as it is read: one line, and one more for each value on another basis."""
+        said = self._appearance.said
         match row:
             case FactRow():
-                return self._facts(row, sources=sources)
+                return self._facts(row)
             case WordRow():
                 return [self._word(row)]
             case NumberRow():
                 value = str(self._appearance.show(row.value, row.unit))
-                return [ShownRow(row.name, value, row.note if sources else "", self._appearance.said(row.note))]
+                return [Line(said(row.name), value, more=said(row.note))]
             case PriceRow():
                 return [self._price(row)]
 
-    def _facts(self, row: FactRow, *, sources: bool) -> list[ShownRow]:
+    def _facts(self, row: FactRow) -> list[Line]:
         appearance, known = self._appearance, row.known
         tip = "\n".join(known_lines(known, appearance))
         mark = mark_of(known)
         lead = f"{mark.value} " if mark is not Mark.SOURCED else ""
         name = joined(appearance, [_plain(row.name), *short_basis(known.fact.basis)])
-        note = "\n".join(known_lines(known, appearance)) if sources else ""
-        if not note and mark is Mark.DISPUTED:
+        note = ""
+        if mark is Mark.DISPUTED:
             rivals = [shown_fact(o, appearance) for o in known.others if o.basis == known.fact.basis]
             note = appearance.text("catalogui.fact.rivals", values=" · ".join(dict.fromkeys(rivals)))
-        shown = [ShownRow(name, lead + shown_fact(known.fact, appearance), note, tip)]
+        shown = [Line(name, lead + shown_fact(known.fact, appearance), note, tip)]
         return shown + [self._other(row, other) for other in known.others if other.basis != known.fact.basis]
 
-    def _other(self, row: FactRow, other: Fact) -> ShownRow:
+    def _other(self, row: FactRow, other: Fact) -> Line:
         """A value on another basis: what differs stands before it, so that nobody takes it for the plain figure."""
         appearance = self._appearance
         own = set(map(str, row.known.fact.basis))
         words = {part: msg(f"catalogui.basis.{part.name.lower()}") for part in other.basis}
         differing = [word for part, word in words.items() if str(part) not in own]
         name = appearance.text("catalogui.fact.counted", how=joined(appearance, differing or words.values()))
-        return ShownRow(name, shown_fact(other, appearance), "", "\n".join(known_lines(row.known, appearance)))
+        return Line(name, shown_fact(other, appearance), "", "\n".join(known_lines(row.known, appearance)))
 
-    def _word(self, row: WordRow) -> ShownRow:
+    def _word(self, row: WordRow) -> Line:
         lead = f"{Mark.MEMORY.value} " if row.from_memory else ""
         tip = self._appearance.text(Mark.MEMORY.meaning) if row.from_memory else ""
-        return ShownRow(row.name, lead + self._appearance.said(row.text), row.note, tip)
+        said = self._appearance.said
+        return Line(said(row.name), lead + said(row.text), said(row.note), tip)
 
-    def _price(self, row: PriceRow) -> ShownRow:
+    def _price(self, row: PriceRow) -> Line:
         appearance, price = self._appearance, row.price
         rate = self._rates.get(price.currency)
         usd = price.per_hour / rate.per_usd if rate is not None and rate.per_usd > 0 else None
@@ -83,7 +85,7 @@ class FactWords:
         when = price.date or msg("catalogui.price.no_date")
         note = joined(appearance, [published, where, when, aged])
         tip = "\n".join(price_lines(price, appearance, self._today()))
-        return ShownRow(msg(f"catalogui.price.{price.kind.name.lower()}"), value, note, tip)
+        return Line(appearance.text(f"catalogui.price.{price.kind.name.lower()}"), value, note, tip)
 
 
 def _plain(name: object) -> Message | str:

@@ -17,6 +17,8 @@ from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.search_field import SearchField
 
 _FIELD = 260
+_OFFSET = 3
+"""Chips are lower than the field, and stand in its middle."""
 
 
 class FilterBar(QWidget):
@@ -50,6 +52,7 @@ class FilterBar(QWidget):
         self.chips: list[Chip] = []
         self._tray = QWidget()
         self._flow = FlowLayout(self._tray, across=8, down=6)
+        self._flow.setContentsMargins(0, _OFFSET, 0, 0)
         self._flow.addWidget(self.more)
         self._flow.addWidget(self.clear)
         row = QHBoxLayout()

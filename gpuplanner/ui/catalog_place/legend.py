@@ -16,6 +16,7 @@ class Legend(QWidget):
         self._appearance = appearance
         self._label = Label(appearance, "", TextRole.LABEL, Ink.MUTED)
         self.note = Label(appearance, "", TextRole.LABEL, Ink.MUTED)
+        self._priced = False
         self._marks: tuple[Mark, ...] = (Mark.SOURCED, Mark.DISPUTED, Mark.MEMORY)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -31,6 +32,13 @@ class Legend(QWidget):
         self._marks = (*marks, Mark.OWN) if own else marks
         self._render()
 
+    def show_priced(self, *, priced: bool) -> None:
+        """Whether the rows have prices, whose age is marked too."""
+        self._priced = priced
+        self._render()
+
     def _render(self) -> None:
-        said = (f"{mark.value} {self._appearance.text(mark.meaning)}" for mark in self._marks)
+        said = [f"{mark.value} {self._appearance.text(mark.meaning)}" for mark in self._marks]
+        if self._priced:
+            said.append(self._appearance.text("catalogui.legend.age"))
         self._label.say("   ".join(said))

@@ -300,12 +300,12 @@ class CatalogPage(Page):
     def _show_pinned(self) -> None:
         entry = self.presenter.entry
         self.detail_view.show_pinned(pinned=entry is not None and self.presenter.is_pinned(entry.id))
-        table = self.current_table()
-        if table is not None:
-            table.viewport().update()
 
     def _pins_changed(self) -> None:
         self._show_pinned()
+        table = self.current_table()
+        if table is not None:
+            table.viewport().update()
         self.headingChanged.emit()
 
     def _similar_found(self, table: CatalogTable, found: object) -> None:

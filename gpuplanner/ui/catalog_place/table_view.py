@@ -73,6 +73,7 @@ class TableView(Card):
     def show_table(self, table: CatalogTable) -> None:
         """Show the rows of a table."""
         self._stack.setCurrentWidget(self.tables[table])
+        self.legend.show_priced(priced=table is not CatalogTable.MODELS)
         self._show_around(whole=True)
 
     def show_empty(self) -> None:

@@ -22,10 +22,13 @@ def basis_words(basis: Basis) -> list[Message]:
 
 
 def short_basis(basis: Basis) -> list[Message]:
-    """What of a basis a name has to carry so that the number is not read as another one. Rates are dense unless said."""
-    density = basis.density if basis.density is not Density.DENSE else None
-    parts = (density, basis.direction, None if basis.memory is MemoryKind.NOMINAL else basis.memory, basis.per)
-    return [msg(f"catalogui.basis.{part.name.lower()}") for part in parts if part is not None and part is not Per.GPU]
+    """What of a basis a name has to carry, so that the number is not read as another one.
+
+    Rates are dense, memory nominal, and all for one GPU or one instance, unless it is said.
+    """
+    plain = {Density.DENSE, MemoryKind.NOMINAL, Per.GPU, Per.NODE}
+    parts = (basis.density, basis.direction, basis.memory, basis.per)
+    return [msg(f"catalogui.basis.{part.name.lower()}") for part in parts if part is not None and part not in plain]
 
 
 def joined(appearance: Appearance, words: Iterable[Message | str]) -> str:
