@@ -1,0 +1,106 @@
+"""Times of serving: work is conserved, waiting follows Little's law, and parts add up to the whole."""
+
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuplanner.engine.formulas import serving_time as f
+
+TIMES = st.floats(1e-6, 10)
+
+
+def test_a_step_is_the_sum_of_its_operators():
+    assert f.step_seconds(1.0, 2.0, 3.0, 4.0, 5.0, 6.0) == 21
+    assert f.launch_seconds(32.0, 1e-5, 8.0, 2e-5) == pytest.approx(4.8e-4)
+    assert f.host_seconds(1e-3, 1e-5, 100.0) == pytest.approx(2e-3)
+    assert f.exchange_seconds(2.0, 10.0, 1.0, 3.0, 0.5) == 43
+
+
+@given(st.floats(1, 500), TIMES, TIMES, st.floats(2, 5000), st.floats(0, 0.9))
+def test_the_order_of_work_moves_waiting_but_loses_none(sequences, prefill, step, output, burst):
+    """First token and the rest together take a request's cycle, whatever the burst share is."""
+    first = f.first_token_seconds(prefill, 0.0, 0.0, burst, sequences, prefill)
+    rest = f.token_seconds(step, burst, sequences, prefill, output) * output
+    assert first + rest == pytest.approx(f.cycle_seconds(sequences, prefill, output, step), rel=1e-9)
+
+
+def test_a_single_request_waits_for_nobody():
+    assert f.first_token_seconds(0.2, 0.05, 0.01, 0.4, 1.0, 0.2) == pytest.approx(0.21)
+    assert f.token_seconds(0.02, 0.4, 1.0, 0.2, 100.0) == pytest.approx(0.02)
+
+
+def test_who_does_not_fit_waits():
+    assert f.waiting_seconds(8.0, 8.0, 4.0) == 0
+    assert f.waiting_seconds(12.0, 8.0, 4.0) == 1
+    assert f.answered_seconds(0.5, 1.0) == 1.5
+
+
+@given(st.floats(1, 100), TIMES, st.floats(1, 1000), TIMES)
+def test_rate_times_stay_is_the_number_at_work(sequences, prefill, output, step):
+    cycle = f.cycle_seconds(sequences, prefill, output, step)
+    rate = f.requests_per_second(sequences, cycle)
+    assert f.sequences_of_rate(rate, sequences, prefill, output, step) == pytest.approx(sequences)
+
+
+def test_at_a_low_rate_a_request_is_alone():
+    assert f.token_seconds_at_rate(0.02, 0.0, 0.5) == 0.02
+    assert f.first_token_seconds_at_rate(0.5, 0.02, 0.0, 0.0, 0.0, 0.5) == 0.5
+
+
+def test_waiting_grows_with_the_load_on_the_prompts():
+    waits = [f.first_token_seconds_at_rate(0.1, 0.0, 0.0, 0.0, rate, 0.1) for rate in (0.1, 5.0, 9.0, 9.9)]
+    assert waits == sorted(waits)
+    assert waits[-1] > 40 * waits[0]
+
+
+def test_chunks_fill_a_pipeline():
+    assert f.pipelined_prefill_seconds(8.0, 1.0, 4.0) == 8
+    assert f.pipelined_prefill_seconds(8.0, 8.0, 4.0) == pytest.approx(8 * 11 / 32)
+    assert f.prefill_share_seconds(8.0, 1.0, 16.0, 4.0) == 2
+    assert f.prefill_share_seconds(8.0, 1.0, 1.0, 4.0) == 8
+
+
+def test_short_prompts_share_a_pass_when_many_requests_come():
+    assert f.prefill_rows(8192.0, 100.0, 512.0, 64.0) == 800
+    assert f.prefill_rows(8192.0, 20_000.0, 4.0, 64.0) == 8192
+    assert f.prefill_passes(20_000.0, 8192.0) == pytest.approx(2.44, rel=1e-2)
+    assert f.own_pass_seconds(0.01, 0.002, 2.0, 0.0) == pytest.approx(0.024)
+    assert f.own_pass_seconds(0.01, 0.002, 2.0, 1.0) == 0
+
+
+def test_stages_see_a_part_of_the_batch_or_all_of_it():
+    assert f.decode_rows(64.0, 4.0, 1.0) == 16
+    assert f.decode_rows(64.0, 4.0, 0.0) == 64
+    assert f.decode_rows(2.0, 8.0, 1.0) == 1
+
+
+def test_the_first_token_is_told_apart_from_the_others():
+    assert f.request_seconds(0.5, 0.02, 101.0) == 2.5
+    assert f.request_seconds(0.5, 0.02, 1.0) == 0.5
+
+
+def test_parts_that_overlap_show_once():
+    reading, multiplying = f.exposed_seconds(3.0, 2.0, 0.1), f.exposed_seconds(2.0, 3.0, 0.1)
+    assert reading == 3
+    assert multiplying == pytest.approx(0.2)
+    assert f.between_tokens_seconds(1.0, 0.4) == pytest.approx(0.6)
+
+
+def test_amounts():
+    assert f.hidden_bytes(10.0, 100.0, 2.0) == 2000
+    assert f.traffic_bytes(10.0, 80.0, 20.0, 4.0) == 400
+    assert f.output_tokens_per_second(2.0, 100.0, 3.0) == 600
+    assert f.all_requests_per_second(2.0, 3.0) == 6
+    assert f.prefill_tokens_per_second(1000.0, 0.5) == 2000
+    assert f.mean_context_tokens(1000.0, 200.0) == 1100
+
+
+def test_arrays_give_what_floats_give():
+    sequences = np.array([1.0, 7.0, 300.0])
+    many = f.first_token_seconds(0.1, 0.02, 0.01, 0.3, sequences, 0.1)
+    each = [f.first_token_seconds(0.1, 0.02, 0.01, 0.3, float(n), 0.1) for n in sequences]
+    assert list(np.asarray(many)) == each
+    assert f.waiting_seconds(inf, 8.0, 4.0) == inf
