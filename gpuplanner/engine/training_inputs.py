@@ -22,7 +22,9 @@ class SoftwareNumbers:
     keeps, `selective_matrices` and `selective_attention` the shares that it computes again.
     `gathered_layers`, `gathered_parameters`: what is gathered at once of sharded weights, at least.
     `*_hidden`: the most that compute can hide of a kind of communication. `gather_share`: what gathering reaches of
-    what the links do. `launch_s`: CPU time to launch one layer's kernels forward and backward.
+    what the links do. `launch_s`: CPU time to launch one layer's kernels forward and backward;
+    `expert_launch_s`: the routing's beside. `expert_passes`: how often the tokens are moved to be sorted by expert, in
+    `passes` of the rest.
     """
 
     weight_bytes: Number
@@ -61,6 +63,8 @@ class SoftwareNumbers:
     hbm_efficiency: Number
     passes: Number
     launch_s: Number
+    expert_passes: Number
+    expert_launch_s: Number
     dequantised_traffic: Number
     tensor_hidden: Number
     data_hidden: Number

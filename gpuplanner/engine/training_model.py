@@ -17,8 +17,9 @@ class ModelNumbers:
     token uses `active_expert_parameters`. `head_matrix`: weights of the output projection whether tied or not.
     `inner_width`: elements that the matrices of a layer put out for one token; `dispatch_width`: those copied to
     experts. `pair_flops`: FLOP of one pair of tokens forward, `windowed_pair_flops` in layers that see `window` tokens.
-    `trained_share`: share of the matrices whose weights need gradients; `trained_parameters`: what the optimizer
-    updates. `adapter_width`: inputs and outputs of the adapted matrices of a layer.
+    `mixed_share`: share of the layers that route to experts. `trained_share`: share of the matrices whose weights need
+    gradients; `trained_parameters`: what the optimizer updates. `adapter_width`: inputs and outputs of the adapted
+    matrices of a layer.
     """
 
     layers: float
@@ -43,6 +44,7 @@ class ModelNumbers:
     windowed_pair_flops: float
     window: float
     kv_width: float
+    mixed_share: float
     causal: float
     frozen: float
     adapters: float
@@ -102,6 +104,7 @@ def model_numbers(model: ModelArchitecture, workload: Training) -> ModelNumbers:
         windowed_pair_flops=sum(g.count * _pairs(g) for g in groups if g.attention.window),
         window=float(window or 1),
         kv_width=sum(g.count * g.attention.cache_elements_per_token for g in groups) / layers,
+        mixed_share=sum(g.count for g in mixed) / layers,
         causal=0.0 if model.role is Role.ENCODER else 1.0,
         frozen=1.0 if frozen else 0.0,
         adapters=adapters,
@@ -121,12 +124,10 @@ def _plain_parameters(group: LayerGroup) -> float:
 
 
 def _inner_width(group: LayerGroup, hidden: float) -> float:
-    """Outputs of one layer's matrices for one token. Latent attention puts out full keys and values besides."""
+    """Outputs of one layer's matrices for one token. Latent attention's full keys and values are made anew from the
+    latent, as all recipes for such models do, and so are not kept.
+    """
     width = (_dense_parameters(group) - _plain_parameters(group)) / hidden
-    attention = group.attention
-    if attention.kind is AttentionKind.MLA:
-        expanded = attention.heads * (2 * attention.head_dim + 2 * attention.value_head_dim)
-        width += max(expanded - attention.parameters / hidden, 0.0)
     return width + group.mlp.experts_per_token * group.mlp.expert_parameters / hidden
 
 

@@ -110,6 +110,8 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
         hbm_efficiency=common["hbm_efficiency"],
         passes=habits["passes"] * (habits["compiled_passes"] if compiled else 1.0),
         launch_s=launch * (habits["adapter_launch"] if adapted else 1.0),
+        expert_passes=common["expert_passes"],
+        expert_launch_s=common["expert_launch_s"],
         dequantised_traffic=common["dequantised_traffic"],
         tensor_hidden=habits["tensor_hidden"],
         data_hidden=habits["data_hidden"],

@@ -28,8 +28,10 @@ from gpuplanner.engine.training_memory import ActivationNumbers
 from gpuplanner.engine.training_model import ModelNumbers
 from gpuplanner.engine.training_split import Split
 
-LOSS_TRAFFIC_BYTES = 8.0
-"""Moved for each logit when the loss is fused: written, read, its gradient written and read, in 16 bits."""
+FUSED_LOSS_BYTES = 4.0
+"""Made for each logit when the loss is fused: the logit and its gradient in 16 bits."""
+LOSS_PASSES = 2.0
+"""What the loss makes is written once and read once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +133,15 @@ def _compute(
     attention = attention_training_seconds(
         _attention(model, software, layout, part), maximum(full, selective * software.selective_attention)
     )
-    moved = kept.layer * part.stage_layers
-    logits = where(part.tokens > software.loss_chunk_tokens, LOSS_TRAFFIC_BYTES, software.bytes_per_logit)
-    moved = moved + part.tokens * model.vocabulary * logits / layout.tensor_parallel
-    elementwise = elementwise_seconds(moved, software.passes, again, hardware.hbm_bytes_per_s, software.hbm_efficiency)
-    launch = kernel_launch_seconds(part.stage_layers, software.launch_s, again)
+    dispatched = part.tokens * model.dispatch_width * WIRE_BYTES * software.expert_passes / layout.tensor_parallel
+    moved = (kept.layer + dispatched) * part.stage_layers
+    logits = where(part.tokens > software.loss_chunk_tokens, FUSED_LOSS_BYTES, software.bytes_per_logit)
+    loss = LOSS_PASSES * part.tokens * model.vocabulary * logits / layout.tensor_parallel
+    elementwise = elementwise_seconds(
+        moved, software.passes, again, loss, hardware.hbm_bytes_per_s, software.hbm_efficiency
+    )
+    each = software.launch_s + model.mixed_share * software.expert_launch_s
+    launch = kernel_launch_seconds(part.stage_layers, each, again)
     dequantise: Number = 0.0
     if model.frozen:
         quantised = (part.dense_parameters - part.plain_parameters) * (software.frozen_weight_bytes < 2)

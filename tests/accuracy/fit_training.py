@@ -1,7 +1,7 @@
 """Fits the efficiencies of training to the public measurements, and says how well sources that were left out come.
 
 Run as `python -m tests.accuracy.fit_training [--write]` from the root of the checkout. Parameters move in log space, or
-in logit space where they are shares, with a pull towards where they stand; each source weighs the same whatever its
+in logit space where they are shares, with a pull towards a usual value; each source weighs the same whatever its
 number of rows; rows of low confidence are not used. `--write` puts the result into `catalogs/efficiency/`.
 """
 
@@ -36,6 +36,7 @@ from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import InputError
 from gpuplanner.units import TERA
 from tests.accuracy.least_squares import Vector, solve
+from tests.accuracy.table_files import set_points, set_value
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOGS = ROOT / "catalogs"
@@ -43,16 +44,17 @@ ROWS = ROOT.parent / "shared" / "validation" / "training_llm.csv"
 OTHER_ADAPTERS = re.compile(r"peft_type=(?!LORA)|not LoRA|LoRA \(emb\)")
 ROBUST = 0.25
 PULL = 0.35
-"""How strongly a parameter is held where it stands: a move of 0.35 in log space costs as much as a source 25 % off."""
+"""How strongly a parameter is held to its usual value: a move of 0.35 in log space costs like a source 25 % off."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One number of a table that is fitted. `share`: it stays between 0 and 1."""
+    """One number of a table that is fitted. `usual`: what it is held to. `share`: it stays between 0 and 1."""
 
     table: str
     variant: str
     name: str
+    usual: float
     architecture: str = ""
     chip: str = ""
     share: bool = False
@@ -92,47 +94,55 @@ RATES = "training_rates"
 FRAMEWORKS = "training_frameworks"
 PARAMETERS = (
     *(
-        Parameter(RATES, "16 bits", name, architecture, share=True)
-        for architecture in ("Hopper", "Blackwell", "Ada Lovelace", "Volta")
-        for name in ("matrix_utilisation", "flash_utilisation")
-    ),
-    *(
-        Parameter(RATES, "16 bits", name, chip=chip, share=True)
-        for chip in ("GA100", "GA102")
-        for name in ("matrix_utilisation", "flash_utilisation")
-    ),
-    *(
-        Parameter(RATES, "8 bits", "matrix_utilisation", architecture, share=True)
-        for architecture in ("Hopper", "Blackwell", "Ada Lovelace")
-    ),
-    Parameter(RATES, "16 bits", "math_utilisation", "Volta", share=True),
-    Parameter(RATES, "16 bits", "math_utilisation", chip="GA100", share=True),
-    *(
-        Parameter(RATES, width, "expert_share", architecture, share=True)
-        for width, architecture in (
-            ("16 bits", "Hopper"),
-            ("8 bits", "Hopper"),
-            ("16 bits", "Blackwell"),
-            ("8 bits", "Blackwell"),
+        Parameter(RATES, "16 bits", name, usual, architecture, share=True)
+        for architecture, *usuals in (
+            ("Hopper", 0.65, 0.35),
+            ("Blackwell", 0.45, 0.4),
+            ("Ada Lovelace", 0.85, 0.6),
+            ("Volta", 0.5, 0.2),
         )
+        for name, usual in zip(("matrix_utilisation", "flash_utilisation"), usuals, strict=True)
     ),
     *(
-        Parameter(FRAMEWORKS, framework, name)
-        for framework in ("megatron", "fsdp", "hugging-face")
-        for name in ("passes", "launch_s", "overhead_s")
-    ),
-    *(Parameter(FRAMEWORKS, framework, "attention_share") for framework in ("fsdp", "hugging-face")),
-    *(
-        Parameter(FRAMEWORKS, "megatron", name, share=True)
-        for name in ("tensor_hidden", "data_hidden", "expert_hidden")
+        Parameter(RATES, "16 bits", name, usual, chip=chip, share=True)
+        for chip, *usuals in (("GA100", 0.65, 0.6), ("GA102", 0.8, 0.6))
+        for name, usual in zip(("matrix_utilisation", "flash_utilisation"), usuals, strict=True)
     ),
     *(
-        Parameter(FRAMEWORKS, "fsdp", name, share=True)
-        for name in ("tensor_hidden", "gather_hidden", "compiled_passes")
+        Parameter(RATES, "8 bits", "matrix_utilisation", usual, architecture, share=True)
+        for architecture, usual in (("Hopper", 0.56), ("Blackwell", 0.5), ("Ada Lovelace", 0.8))
     ),
-    Parameter(FRAMEWORKS, "deepspeed", "gather_share"),
-    Parameter(FRAMEWORKS, "hugging-face", "adapter_launch"),
-    Parameter(FRAMEWORKS, "any", "dequantised_traffic"),
+    Parameter(RATES, "16 bits", "math_utilisation", 0.13, "Volta", share=True),
+    Parameter(RATES, "16 bits", "math_utilisation", 0.13, chip="GA100", share=True),
+    *(
+        Parameter(RATES, width, "expert_share", 0.7, architecture, share=True)
+        for width in ("16 bits", "8 bits")
+        for architecture in ("Hopper", "Blackwell")
+    ),
+    *(
+        Parameter(FRAMEWORKS, framework, name, usual)
+        for framework, *usuals in (
+            ("megatron", 3.0, 0.0008, 0.03),
+            ("fsdp", 6.0, 0.0015, 0.03),
+            ("hugging-face", 10.0, 0.004, 0.03),
+            ("deepspeed", 7.0, 0.003, 0.05),
+        )
+        for name, usual in zip(("passes", "launch_s", "overhead_s"), usuals, strict=True)
+    ),
+    Parameter(FRAMEWORKS, "fsdp", "attention_share", 0.7),
+    Parameter(FRAMEWORKS, "hugging-face", "attention_share", 1.0),
+    Parameter(FRAMEWORKS, "megatron", "tensor_hidden", 0.3, share=True),
+    Parameter(FRAMEWORKS, "megatron", "data_hidden", 0.85, share=True),
+    Parameter(FRAMEWORKS, "megatron", "expert_hidden", 0.2, share=True),
+    Parameter(FRAMEWORKS, "fsdp", "tensor_hidden", 0.1, share=True),
+    Parameter(FRAMEWORKS, "fsdp", "gather_hidden", 0.85, share=True),
+    Parameter(FRAMEWORKS, "fsdp", "compiled_passes", 0.65, share=True),
+    Parameter(FRAMEWORKS, "deepspeed", "gather_share", 0.11),
+    Parameter(FRAMEWORKS, "deepspeed", "gather_hidden", 0.7, share=True),
+    Parameter(FRAMEWORKS, "any", "expert_passes", 1.0),
+    Parameter(FRAMEWORKS, "any", "expert_launch_s", 0.002),
+    Parameter(FRAMEWORKS, "hugging-face", "adapter_launch", 1.3, pull=0.1),
+    Parameter(FRAMEWORKS, "any", "dequantised_traffic", 18.0),
 )
 
 
@@ -233,12 +243,13 @@ def log_ratios(cases: Sequence[Case], efficiencies: Efficiencies, keys: Sequence
 
 
 def fit(cases: Sequence[Case], tables: Tables, parameters: Sequence[Parameter] = PARAMETERS) -> dict[Parameter, float]:
-    """The parameters that fit the cases best, sources weighing alike, each pulled towards where it stands."""
+    """The parameters that fit the cases best, sources weighing alike, each pulled towards its usual value."""
     sizes: dict[str, int] = defaultdict(int)
     for case in cases:
         sizes[case.source] += 1
     weights = np.array([min(sizes[c.source], 40) ** 0.5 / sizes[c.source] ** 0.5 for c in cases])
     start = np.array([p.inward(tables.value(p)) for p in parameters])
+    usual = np.array([p.inward(p.usual) for p in parameters])
     pulls = np.array([p.pull for p in parameters])
     fixed = [chosen(case, tables.with_values({})) for case in cases]
     keys = [case.software_key for case in cases]
@@ -246,7 +257,7 @@ def fit(cases: Sequence[Case], tables: Tables, parameters: Sequence[Parameter] =
     def residuals(x: Vector) -> Vector:
         values = {p: p.outward(v) for p, v in zip(parameters, x, strict=True)}
         ratios = log_ratios(fixed, tables.with_values(values), keys)
-        return np.concatenate([weights * np.arctan(ratios / ROBUST), (x - start) / pulls * 0.6])
+        return np.concatenate([weights * np.arctan(ratios / ROBUST), (x - usual) / pulls * 0.6])
 
     found = solve(residuals, start, iterations=8)
     return {p: p.outward(v) for p, v in zip(parameters, found, strict=True)}
@@ -285,49 +296,35 @@ def range_of(sources: Sequence[str], ratios: Vector) -> tuple[float, float]:
 
 def write(values: Mapping[Parameter, float]) -> None:
     """Put the values into the tables, leaving everything else as it stands."""
-    for parameter, value in values.items():
-        path = CATALOGS / "efficiency" / f"{parameter.table}.yaml"
-        text = path.read_text(encoding="utf-8")
-        kinds = {"architecture": parameter.architecture, "chip": parameter.chip}
-        where = "".join(f"{kind}: {name}, " for kind, name in kinds.items() if name)
-        pattern = rf"(  - \{{{where}variant: {re.escape(parameter.variant)},.*?\b{parameter.name}: )[^,}}]+"
-        changed, count = re.subn(pattern, rf"\g<1>{value:.4g}", text, count=1)
-        if count != 1:
-            raise LookupError(parameter)
-        path.write_text(changed, encoding="utf-8")
+    for p, value in values.items():
+        set_value(p.table, {"architecture": p.architecture, "chip": p.chip, "variant": p.variant}, p.name, value)
 
 
-def points_of(cases: Sequence[Case], efficiencies: Efficiencies) -> dict[tuple[str, str, str], int]:
-    """How many rows stand behind an entry: by table, by the chip or architecture it is for, by variant."""
-    counts: dict[tuple[str, str, str], int] = defaultdict(int)
+def points_of(cases: Sequence[Case], efficiencies: Efficiencies) -> dict[tuple[str, str, str, str], int]:
+    """How many rows stand behind an entry: by table, by the architecture or the chip it is for, by variant."""
+    counts: dict[tuple[str, str, str, str], int] = defaultdict(int)
     entries = efficiencies._tables[RATES]
     for case in cases:
         workload, gpu = case.place.workload, case.place.machine.gpu
         used = efficiencies.find(RATES, gpu, WIDTH_OF[workload.precision])
         entry = next(e for e in entries if e.values is used.values)
-        counts[RATES, entry.chip or entry.architecture, entry.variant] += 1
-        counts[FRAMEWORKS, "", workload.framework.value] += 1
-        counts[FRAMEWORKS, "", "any"] += 1
+        counts[RATES, entry.architecture, entry.chip, entry.variant] += 1
+        counts[FRAMEWORKS, "", "", workload.framework.value] += 1
+        counts[FRAMEWORKS, "", "", "any"] += 1
     return counts
 
 
-def write_points(counts: Mapping[tuple[str, str, str], int]) -> None:
+def write_points(counts: Mapping[tuple[str, str, str, str], int]) -> None:
     """Put the numbers of rows into the tables."""
-    for (table, hardware, variant), rows in counts.items():
-        path = CATALOGS / "efficiency" / f"{table}.yaml"
-        where = rf"(?:chip|architecture): {hardware}, " if hardware else ""
-        pattern = rf"(  - \{{{where}variant: {re.escape(variant)}, points: )\d+"
-        text = path.read_text(encoding="utf-8")
-        path.write_text(re.sub(pattern, rf"\g<1>{rows}", text, count=1), encoding="utf-8")
+    for (table, architecture, chip, variant), rows in counts.items():
+        set_points(table, {"architecture": architecture, "chip": chip, "variant": variant}, rows)
 
 
 def write_range(variant: str, low: float, high: float, rows: int) -> None:
     """Put a range into its table."""
-    path = CATALOGS / "efficiency" / "training_ranges.yaml"
-    text = path.read_text(encoding="utf-8")
-    line = f'variant: "{variant}", points: {rows}, source: residuals, values: {{low: {low:.3g}, high: {high:.3g}}}'
-    pattern = rf'variant: "{re.escape(variant)}", points: .*?\}}'
-    path.write_text(re.sub(pattern, line.replace("\\", r"\\"), text, count=1), encoding="utf-8")
+    set_value("training_ranges", {"variant": variant}, "low", low)
+    set_value("training_ranges", {"variant": variant}, "high", high)
+    set_points("training_ranges", {"variant": variant}, rows)
 
 
 def left_out(cases: Sequence[Case], tables: Tables) -> Vector:

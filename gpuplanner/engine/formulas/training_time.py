@@ -66,18 +66,20 @@ def attention_training_seconds(forward_s: Number, recomputed_share: Number) -> N
 
 @formula(
     Unit.SECOND,
-    "moved_bytes · passes · (1 + recomputed_share / 3) / (hbm_bytes_per_s · hbm_efficiency)",
-    "norms, activations, residuals and the loss read and write what they keep",
+    "(moved_bytes · passes · (1 + recomputed_share / 3) + loss_moved_bytes) / (hbm_bytes_per_s · hbm_efficiency)",
+    "norms, activations and residuals read and write what they keep; so does the loss",
 )
 def elementwise_seconds(
     moved_bytes: Number,
     passes: Number,
     recomputed_share: Number,
+    loss_moved_bytes: Number,
     hbm_bytes_per_s: Number,
     hbm_efficiency: Number,
 ) -> Number:
-    """Work that is bound by memory: how often the activations are moved, forward and backward together."""
-    return moved_bytes * passes * (1.0 + recomputed_share / 3.0) / (hbm_bytes_per_s * hbm_efficiency)
+    """Work that is bound by memory. `passes`: how often the activations are moved, forward and backward together."""
+    moved = moved_bytes * passes * (1.0 + recomputed_share / 3.0) + loss_moved_bytes
+    return moved / (hbm_bytes_per_s * hbm_efficiency)
 
 
 @formula(

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
+from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.formulas.collectives import (
     all_gather_seconds,
@@ -31,9 +32,77 @@ COLLECTIVES = {
     "reducescatter": Collective.REDUCE_SCATTER,
     "alltoall": Collective.ALL_TO_ALL,
 }
+ONE_LINK = "nvlink p2p unidir"
 NETWORK_PER_GPU = re.compile(r"8x ?(\d+) ?GB/s", re.IGNORECASE)
 EFA_GPU_BYTES_PER_S = 50 * GB
 """p5en and P6: eight ports of 400 Gb/s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A measured collective: `size_bytes` over `members` on `nodes`, of links and networks one way for one GPU."""
+
+    gpu: Gpu
+    operation: Collective
+    topology: Topology
+    size_bytes: float
+    members: float
+    nodes: float
+    link_bytes_per_s: float
+    network_bytes_per_s: float
+
+    @property
+    def passes(self) -> float:
+        """How often the bytes cross a link."""
+        return 2.0 if self.operation is Collective.ALL_REDUCE else 1.0
+
+    @property
+    def counted_bytes(self) -> float:
+        """What nccl-tests divides by the time: what each rank sends, wherever to."""
+        return self.size_bytes * self.passes * (1 - 1 / self.members)
+
+    def reaches(self, efficiencies: Efficiencies) -> tuple[Reach, Reach]:
+        """What is reached inside a node and between nodes."""
+        return (
+            reach(efficiencies, self.gpu, self.operation, self.topology),
+            reach(efficiencies, self.gpu, self.operation, NETWORK),
+        )
+
+    def seconds(self, inside: Reach, between: Reach) -> float:
+        """How long it takes with these."""
+        local = self.members / self.nodes
+        if self.nodes == 1:
+            seconds = all_reduce_seconds if self.passes == 2 else all_gather_seconds
+            return float(
+                seconds(self.size_bytes, local, self.link_bytes_per_s, inside.share(local), inside.latency(local))
+            )
+        return float(
+            spanning_seconds(
+                self.size_bytes, self.passes, self.members, self.nodes,
+                self.link_bytes_per_s, inside.share(local), inside.latency(local),
+                self.network_bytes_per_s, between.share(self.nodes), between.latency(self.nodes),
+            )
+        )  # fmt: skip
+
+
+def exchange_of(row: Row, context: ValidationContext) -> Exchange:
+    """The collective that a row measured. Raises InputError when it is none or a cell of it cannot be read."""
+    what, printed = row.text("what"), row.text("gpu_or_system")
+    operation = COLLECTIVES.get(what.lower().split()[0])
+    if operation is None:
+        raise InputError(msg("validation.unknown_value", column="what", text=what[:40]))
+    gpu = _gpu(row, context)
+    nodes = row.number("n_nodes") or 1.0
+    ports = NETWORK_PER_GPU.search(printed)
+    if nodes > 1 and ports is None and "EFA" not in printed:
+        raise InputError(msg("validation.empty_cell", column="network"))
+    own = gpu.known(GpuProperty.LINK_BYTES_PER_S)
+    switched = own is not None and not gpu.link_is_bridge
+    return Exchange(
+        gpu, operation, Topology.SWITCHED if switched else Topology.PCIE, _size(row.text("message_size")),
+        row.required("n_gpus"), nodes, own.value if own is not None and switched else pcie_bytes_per_s(gpu),
+        float(ports.group(1)) * GB if ports else EFA_GPU_BYTES_PER_S,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,28 +115,24 @@ class Bandwidths:
 
     def predict(self, row: Row, context: ValidationContext) -> Iterator[Outcome]:
         """The bus bandwidth of a collective, or the rate of one link; other rows are refused by what they measure."""
-        what = row.text("what").lower()
-        printed = re.sub(r"^\d+ nodes? ", "", re.sub(r"\(.*", "", row.text("gpu_or_system"))).strip()
-        printed = re.sub(r"^\d+ ?x ?", "", printed).removesuffix(" node").strip()
-        operation = COLLECTIVES.get(what.split()[0])
-        if operation is None and not what.startswith("nvlink p2p unidir"):
-            raise InputError(msg("validation.unknown_value", column="what", text=row.text("what")[:40]))
-        gpu = _gpu(printed, context)
-        if operation is None:
-            yield self._outcome(row, *_one_link(gpu, context), context)
+        if row.text("what").lower().startswith(ONE_LINK):
+            value, rung = _one_link(_gpu(row, context), context)
         else:
-            yield self._outcome(row, *_bus_bandwidth(row, gpu, operation, context), context)
-
-    def _outcome(self, row: Row, value: float, rung: Rung, context: ValidationContext) -> Outcome:
+            exchange = exchange_of(row, context)
+            inside, between = exchange.reaches(context.efficiencies)
+            value = exchange.counted_bytes / exchange.seconds(inside, between)
+            rung = inside.rung if exchange.nodes == 1 else between.rung
         spread = spread_of(context.efficiencies, "collectives", rung)
-        return Outcome(
+        yield Outcome(
             row.file, row.id, self.name, row.source, MEASURED, row.required(MEASURED),
             value / GB, value * spread.low / GB, value * spread.high / GB, spread.rung,
         )  # fmt: skip
 
 
-def _gpu(printed: str, context: ValidationContext) -> Gpu:
+def _gpu(row: Row, context: ValidationContext) -> Gpu:
     """The GPU of a system. Its memory size is often not printed; the links are the same for all sizes."""
+    printed = re.sub(r"^\d+ nodes? ", "", re.sub(r"\(.*", "", row.text("gpu_or_system"))).strip()
+    printed = re.sub(r"^\d+ ?x ?", "", printed).removesuffix(" node").strip()
     try:
         return context.names.gpu(printed)
     except InputError:
@@ -83,48 +148,6 @@ def _one_link(gpu: Gpu, context: ValidationContext) -> tuple[float, Rung]:
     found = reach(context.efficiencies, gpu, Collective.SEND, Topology.SWITCHED)
     link = gpu.value(GpuProperty.LINK_BYTES_PER_S)
     return LARGE_BYTES / float(send_seconds(LARGE_BYTES, link, found.efficiency, found.latency_s)), found.rung
-
-
-def _bus_bandwidth(row: Row, gpu: Gpu, operation: Collective, context: ValidationContext) -> tuple[float, Rung]:
-    """Bytes over time as nccl-tests counts them: what each rank sends, whatever their number."""
-    members, nodes = row.required("n_gpus"), row.number("n_nodes") or 1.0
-    size = _size(row.text("message_size"))
-    own = gpu.known(GpuProperty.LINK_BYTES_PER_S)
-    switched = own is not None and not gpu.link_is_bridge
-    link = own.value if own is not None and switched else pcie_bytes_per_s(gpu)
-    found = reach(context.efficiencies, gpu, operation, Topology.SWITCHED if switched else Topology.PCIE)
-    passes = 2.0 if operation is Collective.ALL_REDUCE else 1.0
-    seconds = _seconds(row, size, members, nodes, link, found, passes, gpu, context)
-    return size * passes * (1 - 1 / members) / seconds, found.rung
-
-
-def _seconds(
-    row: Row,
-    size: float,
-    members: float,
-    nodes: float,
-    link: float,
-    found: Reach,
-    passes: float,
-    gpu: Gpu,
-    context: ValidationContext,
-) -> float:
-    inside = members / nodes
-    if nodes == 1:
-        seconds = all_reduce_seconds if passes == 2 else all_gather_seconds
-        return float(seconds(size, members, link, found.share(inside), found.latency(inside)))
-    printed = row.text("gpu_or_system")
-    ports = NETWORK_PER_GPU.search(printed)
-    if ports is None and "EFA" not in printed:
-        raise InputError(msg("validation.empty_cell", column="network"))
-    wide = reach(context.efficiencies, gpu, Collective.ALL_REDUCE if passes == 2 else Collective.ALL_GATHER, NETWORK)
-    network = float(ports.group(1)) * GB if ports else EFA_GPU_BYTES_PER_S
-    return float(
-        spanning_seconds(
-            size, passes, members, nodes, link, found.share(inside), found.latency(inside),
-            network, wide.share(nodes), wide.latency(nodes),
-        )
-    )  # fmt: skip
 
 
 def _size(printed: str) -> float:
