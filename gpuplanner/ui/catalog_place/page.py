@@ -23,7 +23,7 @@ from gpuplanner.ui.catalog_place.query import Term, exactly, filters_of
 from gpuplanner.ui.catalog_place.similar import neighbours
 from gpuplanner.ui.catalog_place.table_view import TableView
 from gpuplanner.ui.catalog_place.tables import CatalogTable, EntryRef
-from gpuplanner.ui.compare_place.pins import LEAST_PINS
+from gpuplanner.ui.pins import LEAST_PINS
 from gpuplanner.ui.places import Context, Heading, Location, Page, PageAction, Segment
 from gpuplanner.ui.table.copying import CopyFormat
 from gpuplanner.ui.table.view import DataTable

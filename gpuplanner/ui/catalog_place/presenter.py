@@ -21,8 +21,8 @@ from gpuplanner.ui.catalog_place.offers import Offers
 from gpuplanner.ui.catalog_place.query import Query, Term, filters_of, interpreted, read_query, written
 from gpuplanner.ui.catalog_place.source import CatalogSource
 from gpuplanner.ui.catalog_place.tables import CatalogTable, EntryRef, read_path
-from gpuplanner.ui.compare_place.pins import MOST_PINS, Pin, PinKind, Pins
 from gpuplanner.ui.notices import Notices
+from gpuplanner.ui.pins import MOST_PINS, Pin, PinKind, Pins
 from gpuplanner.ui.settings import WINDOW, Settings
 from gpuplanner.ui.tokens import Verdict
 

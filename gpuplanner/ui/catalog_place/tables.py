@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gpuplanner.messages import Message, msg
-from gpuplanner.ui.compare_place.pins import PinKind
+from gpuplanner.ui.pins import PinKind
 
 
 class CatalogTable(StrEnum):

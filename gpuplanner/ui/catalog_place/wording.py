@@ -37,11 +37,16 @@ def joined(appearance: Appearance, words: Iterable[Message | str]) -> str:
 
 
 def shown_fact(fact: Fact, appearance: Appearance) -> str:
-    """The value with its unit. Rates are shown with four digits: 1,979 TFLOPS is no 1,980."""
+    """The value with its unit as it was published: rates with four digits (1,979 TFLOPS), and no zeros at the end."""
     if fact.unit in {Unit.FLOP_PER_S, Unit.BYTE_PER_S} and fact.value:
         factor, unit = (1e12, "TFLOPS") if fact.unit is Unit.FLOP_PER_S else (1e9, "GB/s")
-        return f"{digits(fact.value / factor, 4 if fact.value >= 1e3 * factor else 3)} {unit}"
-    return str(appearance.show(fact.value, fact.unit))
+        return f"{_trimmed(digits(fact.value / factor, 4 if fact.value >= 1e3 * factor else 3))} {unit}"
+    shown = appearance.show(fact.value, fact.unit)
+    return f"{_trimmed(shown.number)} {shown.unit}".strip()
+
+
+def _trimmed(number: str) -> str:
+    return number.rstrip("0").rstrip(".") if "." in number else number
 
 
 def source_text(source: Source, appearance: Appearance) -> str:

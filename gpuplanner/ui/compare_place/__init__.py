@@ -1,1 +1,1 @@
-"""The Compare place: two to six pinned things side by side, and the pins that every place shares."""
+"""The Compare place: two to six pinned things side by side, the best and the differences marked."""

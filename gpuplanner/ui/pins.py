@@ -8,7 +8,7 @@ from typing import Any
 from gpuplanner.engine.machines import choice_of
 from gpuplanner.engine.search.result import Candidate
 from gpuplanner.ui.settings import Settings
-from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.plan import MachineChoice, Plan
 
 MOST_PINS = 6
 """What fits beside each other on a screen."""
@@ -121,11 +121,16 @@ class Pins:
         self._settings.keep(_KEY, [_written(pin) for pin in pins])
 
 
+def candidate_id(choice: MachineChoice, plan: Plan) -> str:
+    """The id of the pin of a machine under a plan. The same machine under two plans is two pins."""
+    offer = choice.instance_id or f"{choice.gpu_id}/{choice.gpus}/{choice.per_node}"
+    return f"{plan.name}/{offer}/{choice.nodes}"[:_LONGEST]
+
+
 def candidate_pin(candidate: Candidate, plan: Plan) -> Pin:
-    """The pin of a machine of a plan's ranking. The same machine under two plans is two pins."""
+    """The pin of a machine of a plan's ranking, with its numbers as they are now."""
     machine = candidate.machine
     choice = choice_of(machine)
-    offer = choice.instance_id or f"{choice.gpu_id}/{choice.gpus}/{choice.per_node}"
     pinned = PinnedCandidate(
         title=f"{machine.gpus} × {machine.gpu.name}",
         plan=plan.name,
@@ -136,7 +141,7 @@ def candidate_pin(candidate: Candidate, plan: Plan) -> Pin:
         fit=candidate.fit.name.lower(),
         metrics=dict(candidate.metrics),
     )
-    return Pin(PinKind.CANDIDATE, f"{plan.name}/{offer}/{choice.nodes}", pinned)
+    return Pin(PinKind.CANDIDATE, candidate_id(choice, plan), pinned)
 
 
 def _written(pin: Pin) -> dict[str, Any]:

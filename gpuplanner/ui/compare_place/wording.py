@@ -1,0 +1,103 @@
+"""The comparison in words: cells as they are read, and the whole as Markdown or CSV. Knows no widget."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpuplanner.messages import Message, MessageValue
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.catalog_place.marks import Mark, mark_of
+from gpuplanner.ui.catalog_place.wording import known_lines, shown_fact
+from gpuplanner.ui.compare_place.comparison import Cell, ComparedGroup, ComparedRow
+from gpuplanner.ui.compare_place.subjects import Subject
+from gpuplanner.units import Unit, digits, show_money
+
+MISSING = "—"
+DIFFERS = "≠"
+
+
+@dataclass(frozen=True, slots=True)
+class CellWords:
+    """A value as it is read, a mark after it where it is disputed or from memory, and its sources."""
+
+    text: str
+    mark: str = ""
+    best: bool = False
+    missing: bool = False
+    tip: str = ""
+
+
+def cell_words(row: ComparedRow, cell: Cell, appearance: Appearance) -> CellWords:
+    """One cell in the language and units in use."""
+    if cell.value is None:
+        return CellWords(MISSING, missing=True)
+    text = _value(cell, row.property.unit, appearance)
+    if cell.known is None:
+        return CellWords(text, best=cell.best)
+    mark = mark_of(cell.known)
+    tip = "\n".join(known_lines(cell.known, appearance))
+    return CellWords(text, mark.value if mark in {Mark.DISPUTED, Mark.MEMORY} else "", cell.best, tip=tip)
+
+
+def _value(cell: Cell, unit: Unit, appearance: Appearance) -> str:
+    value = cell.value
+    if not isinstance(value, float | int):
+        return appearance.said(_said(value))
+    if cell.known is not None:
+        return shown_fact(cell.known.fact, appearance)
+    if unit is Unit.MONEY_PER_HOUR and abs(value * appearance.display.per_usd) < 1:
+        return f"{digits(value * appearance.display.per_usd)} {appearance.display.currency}/h"
+    if unit is Unit.MONEY_PER_HOUR:
+        return f"{show_money(value, appearance.display)}/h"
+    if unit is Unit.RATIO:
+        return f"{value:.1%}"
+    return str(appearance.show(value, unit))
+
+
+def _said(value: object) -> MessageValue:
+    return value if isinstance(value, Message) else str(value)
+
+
+def about(subject: Subject, appearance: Appearance) -> str:
+    """The line under a title."""
+    return " · ".join(text for text in map(appearance.said, subject.about) if text)
+
+
+def as_table(subjects: Sequence[Subject], groups: Sequence[ComparedGroup], appearance: Appearance) -> list[list[str]]:
+    """The comparison as it is shown: a line of titles, then groups and rows; the best carries its word."""
+    head = ["", *(f"{s.title} ({about(s, appearance)})" for s in subjects)]
+    lines = [head]
+    for group in groups:
+        lines.append([appearance.text(group.title), *("" for _ in subjects)])
+        for row in group.rows:
+            title = appearance.text(row.property.title)
+            cells = (cell_words(row, cell, appearance) for cell in row.cells)
+            lines.append([f"{DIFFERS} {title}" if row.differs else title, *(_copied(c, appearance) for c in cells)])
+    return lines
+
+
+def as_markdown(lines: Sequence[Sequence[str]], groups: Sequence[str]) -> str:
+    """Lines as a Markdown table; `groups` are the titles that stand alone in their line, in bold."""
+    written = []
+    for at, line in enumerate(lines):
+        cells = [cell.replace("|", "\\|").replace("\n", " ") for cell in line]
+        if line[0] in groups and not any(line[1:]):
+            cells[0] = f"**{cells[0]}**"
+        written.append(f"| {' | '.join(cells)} |")
+        if at == 0:
+            written.append(f"| {' | '.join(['---', *('---:' for _ in line[1:])])} |")
+    return "\n".join(written) + "\n"
+
+
+def as_csv(lines: Sequence[Sequence[str]]) -> str:
+    """Lines as CSV. What a spreadsheet would run as a formula is made text."""
+    written = io.StringIO(newline="")
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerows([[f"'{cell}" if cell[:1] in set("=+-@\t\r") else cell for cell in line] for line in lines])
+    return written.getvalue()
+
+
+def _copied(words: CellWords, appearance: Appearance) -> str:
+    parts = (words.text, words.mark, appearance.text("compareui.best") if words.best else "")
+    return " ".join(part for part in parts if part)
