@@ -118,18 +118,26 @@ class Recording:
         return next((s for s in reversed(self.steps) if s.formula.id == formula_id), None)
 
     def keep(self, formula: Formula, names: tuple[str, ...], run: Callable[[], Any], arguments: tuple[Any, ...]) -> Any:
-        """Run one call of a formula and keep it, with the earlier calls that gave its inputs below it."""
+        """Run one call of a formula and keep it, with the earlier calls that gave its inputs below it.
+
+        An input that is a tuple stands as so many inputs of its name.
+        """
         beside, self.steps = self.steps, []
         value = run()
         inner, self.steps = tuple(self.steps), beside
         taken: list[Argument] = []
         for name, argument in zip(names, arguments, strict=True):
-            step = next((s for s in reversed(beside) if s.value is argument and not isinstance(argument, int)), None)
-            taken.append(Argument(name, argument, None if step else self.origins.get(name), step))
+            for each in argument if isinstance(argument, tuple) else (argument,):
+                step = _step_that_gave(each, beside)
+                taken.append(Argument(name, each, None if step else self.origins.get(name), step))
         used = {id(a.step) for a in taken if a.step}
         self.steps = [s for s in beside if id(s) not in used]
         self.steps.append(Step(formula, value, tuple(taken), inner))
         return value
+
+
+def _step_that_gave(value: Any, steps: list[Step]) -> Step | None:
+    return None if isinstance(value, int) else next((s for s in reversed(steps) if s.value is value), None)
 
 
 _recording: ContextVar[Recording | None] = ContextVar("recording", default=None)

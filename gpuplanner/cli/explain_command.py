@@ -19,7 +19,7 @@ from gpuplanner.messages import InputError, msg
 def explain(options: argparse.Namespace, context: Context) -> int:
     """Print the derivation of one figure, or the names of all."""
     estimate = context.workspace.explained(with_machine(plan_of(options, context), context))
-    figures = dict(_figures(estimate))
+    figures = dict(named_figures(estimate))
     if options.figure is None:
         if options.json:
             print_json({name: figure_data(figure) for name, figure in figures.items()})
@@ -42,7 +42,7 @@ def explain(options: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def _figures(estimate: Estimate) -> Iterator[tuple[str, Figure]]:
+def named_figures(estimate: Estimate) -> Iterator[tuple[str, Figure]]:
     """Every figure of an estimate under the name that the command line gives it."""
     yield from estimate.metrics.items()
     memory = estimate.memory

@@ -4,7 +4,7 @@ The engines (`serving.py`, `training.py`) say what fits and how long it takes; e
 from the machine alone is added here.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
@@ -14,6 +14,7 @@ from gpuplanner.catalog.entries import Rule
 from gpuplanner.engine.cost import cost_metrics
 from gpuplanner.engine.duty import duty_of
 from gpuplanner.engine.estimate import Estimate, HostNeed, Memory, Part, Phase
+from gpuplanner.engine.formulas.terms import TERM_UNITS
 from gpuplanner.engine.host import checkpoint_remark, host_needs, shortfalls
 from gpuplanner.engine.limits import missing_fact, unmet_budgets
 from gpuplanner.engine.machine import Machine
@@ -22,7 +23,7 @@ from gpuplanner.engine.power import power_metrics
 from gpuplanner.engine.serving import estimate_serving
 from gpuplanner.engine.training import estimate_training
 from gpuplanner.facts import MissingFactError
-from gpuplanner.figures import Figure, Recording, Step, recording
+from gpuplanner.figures import Figure, Formula, Recording, Step, recording
 from gpuplanner.messages import InputError
 from gpuplanner.workload.plan import Plan
 
@@ -31,6 +32,7 @@ T = TypeVar("T")
 
 ESTIMATORS: Mapping[str, Estimator] = {"serving": estimate_serving, "training": estimate_training}
 """The engine of each workload kind."""
+AS_READ = "as_read"
 EXPLAINED = (Estimate, Memory, Phase, Part, HostNeed)
 """The types of an estimate that hold figures."""
 
@@ -58,8 +60,11 @@ def explain(
         made = estimate(plan, model, machine, watched, rules)
     tracer = Tracer(finder(plan, model, machine, made.way, watched.used), _steps_by_value(kept))
 
+    read = _read_as_they_are(kept)
+
     def derived(figure: Figure) -> Figure:
-        step = tracer.completed(figure.derivation) if figure.derivation else tracer.step_of(figure.value)
+        given = figure.derivation or (None if tracer.step_of(figure.value) else read.get(id(figure.value)))
+        step = tracer.completed(given) if given else tracer.step_of(figure.value)
         return figure if step is None else replace(figure, derivation=step)
 
     return _with_figures(made, derived)
@@ -84,17 +89,33 @@ def _completed(made: Estimate, model: ModelArchitecture, efficiencies: Efficienc
     )
 
 
-def _steps_by_value(kept: Recording) -> dict[int, Step]:
-    """Every recorded step by the identity of its value, the outermost of several that give the very same number."""
-    found: dict[int, Step] = {}
+def _steps(kept: Recording) -> Iterator[Step]:
+    """Every recorded step, those outside before those inside."""
     waiting = list(kept.steps)
     while waiting:
         step = waiting.pop()
+        yield step
+        waiting += [argument.step for argument in step.arguments if argument.step is not None]
+        waiting += step.inner
+
+
+def _steps_by_value(kept: Recording) -> dict[int, Step]:
+    """Every recorded step by the identity of its value, the outermost of several that give the very same number."""
+    found: dict[int, Step] = {}
+    for step in _steps(kept):
         if not isinstance(step.value, int):
             found.setdefault(id(step.value), step)
-        waiting += [a.step for a in step.arguments if a.step is not None]
-        waiting += step.inner
     return found
+
+
+def _read_as_they_are(kept: Recording) -> dict[int, Step]:
+    """By the identity of its value, each number that no formula gave but that went into one."""
+    return {
+        id(argument.value): Step(Formula(AS_READ, TERM_UNITS[argument.name], "", ""), argument.value, (argument,))
+        for step in _steps(kept)
+        for argument in step.arguments
+        if argument.step is None and isinstance(argument.value, float) and argument.name in TERM_UNITS
+    }
 
 
 def _with_figures(value: T, change: Callable[[Figure], Figure]) -> T:

@@ -3,6 +3,7 @@
 Names are message ids: `formula.<id>` for a step, `term.<name>` for an input.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isinf
@@ -66,9 +67,12 @@ def _rows(step: Step, depth: int, term: str, opened: set[int]) -> Iterator[Expla
     if repeated:
         return
     opened.add(id(step))
+    names = Counter(argument.name for argument in step.arguments)
     for argument in step.arguments:
         if argument.step is not None:
-            yield from _rows(argument.step, depth + 1, argument.name, opened)
+            # Several inputs of one name (the parts of a sum) are told apart by how each was computed.
+            alone = names[argument.name] == 1
+            yield from _rows(argument.step, depth + 1, argument.name if alone else "", opened)
         else:
             unit = TERM_UNITS.get(argument.name)
             yield ExplanationRow(depth + 1, argument.name, argument.value, unit, None, argument.origin)
@@ -89,7 +93,7 @@ def row_text(row: ExplanationRow, translator: Translator, display: Display) -> s
         return f"{text} ({translator.text('explain.above')})"
     if row.formula is not None:
         reference = f" [{row.formula.reference}]" if row.formula.reference else ""
-        return f"{text} = {row.formula.equation}{reference}"
+        return f"{text} = {row.formula.equation}{reference}" if row.formula.equation else text
     parts = []
     if row.origin is not None:
         parts.append(translator.text(row.origin.note or msg(f"explain.kind.{row.origin.certainty.name.lower()}")))

@@ -4,11 +4,14 @@ Host, cost and power come later (`estimating.py`). Two memory numbers are told a
 runtime, activations, graphs, the cache of the requests at work) and what the server reserves (its pool besides).
 """
 
+from math import inf
+
 from gpuplanner.catalog.architecture import ModelArchitecture, Role
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.estimate import Estimate, Fit, Limit, Memory, Part, Phase, Way
 from gpuplanner.engine.formulas import kv_cache, serving_pool, serving_time, weights
 from gpuplanner.engine.formulas.elementwise import Number
+from gpuplanner.engine.formulas.gpu_memory import phase_bytes
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.serving_choice import best_way, ways_on
 from gpuplanner.engine.serving_figures import (
@@ -94,8 +97,12 @@ def _memory(
     result: ServingNumbers, gpu: GpuNumbers, server: ServerNumbers, way: WayNumbers, spreads: Spreads
 ) -> Memory:
     numbers = result.memory
-    cache = serving_pool.live_cache_bytes(result.resident, numbers.sequence_bytes, way.attention_ranks)
-    slots = serving_pool.live_cache_bytes(result.resident, numbers.reserved_sequence_bytes, way.attention_ranks)
+    cache = serving_pool.live_cache_bytes(
+        result.resident, numbers.sequence_bytes, way.attention_ranks, numbers.pool_bytes
+    )
+    slots = serving_pool.live_cache_bytes(
+        result.resident, numbers.reserved_sequence_bytes, way.attention_ranks, numbers.pool_bytes
+    )
     needed = serving_pool.needed_bytes(numbers.fixed_bytes, cache)
     reserved = serving_pool.reserved_bytes(numbers.fixed_bytes, numbers.pool_bytes, slots, server.whole)
     spread = spreads.beside_weights
@@ -125,7 +132,7 @@ def _memory(
 def _phase(name: str, parts: tuple[Part, ...]) -> Phase:
     present = tuple(p for p in parts if p.figure.value)
     low, high = (sum(getattr(p.figure, end) for p in present) for end in ("low", "high"))
-    value = sum(p.figure.value for p in present)
+    value = float(phase_bytes(tuple(p.figure.value for p in present)))
     return Phase(name, present, Figure(value, Unit.BYTE, Certainty.CALIBRATED, low, high))
 
 
@@ -185,7 +192,8 @@ def _room(
 
 def _rates(result: ServingNumbers, load: LoadNumbers, way: WayNumbers, spreads: Spreads) -> dict[str, Figure]:
     """Times and throughput of a server that runs and keeps up."""
-    at_work = serving_pool.sequences_at_work(result.resident, way.replicas)
+    clients = load.concurrency if load.request_per_s is None else inf
+    at_work = serving_pool.sequences_at_work(result.resident, way.replicas, clients)
     answered = serving_time.request_seconds(result.ttft_s, result.tpot_s, load.output_tokens)
     return {
         "ttft_s": time_figure(result.ttft_s, spreads.first_token),

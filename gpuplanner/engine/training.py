@@ -10,6 +10,7 @@ from dataclasses import replace
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.estimate import Estimate, Limit, Memory, Part, Phase, Way
+from gpuplanner.engine.formulas.gpu_memory import largest_that_fitted, phase_bytes
 from gpuplanner.engine.formulas.training_time import job_seconds
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.training_limits import largest_that_fits
@@ -125,9 +126,8 @@ def _phase(name: str, parts: tuple[str, ...], numbers: MemoryNumbers, spread: Sp
             found.append(Part(SHOWN_AS.get(part, part), _part_figure(part, value, spread)))
     found += [Part("holes", ranged(_float(numbers.holes), Unit.BYTE, spread))]
     found += [Part("overhead", ranged(_float(numbers.overhead), Unit.BYTE, spread))]
-    total = _float(getattr(numbers, name)) + _float(numbers.holes) + _float(numbers.overhead)
-    if getattr(numbers, name) is numbers.allocated:
-        total = _float(numbers.needed)
+    is_peak = getattr(numbers, name) is numbers.allocated
+    total = _float(numbers.needed) if is_peak else _float(phase_bytes(tuple(p.figure.value for p in found)))
     return Phase(name, _merged(found), ranged(total, Unit.BYTE, spread))
 
 
@@ -236,7 +236,8 @@ def _largest(run: TrainingRun, field: str, most: int, unit: Unit) -> Figure:
         return float(min(max(int(reached), 0), most))
 
     low, high = min(at(usable / spread.high), found), max(at(usable / spread.low), found)
-    return Figure(float(found), unit, Certainty.CALIBRATED, low, high, spread.rung, spread.why)
+    value = _float(largest_that_fitted(float(found), needed(float(max(found, 1))), usable))
+    return Figure(value, unit, Certainty.CALIBRATED, low, high, spread.rung, spread.why)
 
 
 def _way(run: TrainingRun) -> Way:

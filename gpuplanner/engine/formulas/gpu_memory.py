@@ -11,6 +11,18 @@ def usable_memory_bytes(memory_bytes: Number, usable_share: Number) -> Number:
     return memory_bytes * usable_share
 
 
+@formula(Unit.BYTE, "Σ part_bytes", "what is in the memory of one GPU at the same time")
+def phase_bytes(part_bytes: tuple[Number, ...]) -> Number:
+    """All parts of a phase together."""
+    return sum(part_bytes, start=0.0)
+
+
+@formula(Unit.COUNT, "largest whole number with needed_bytes ≤ usable_bytes", "found by trying")
+def largest_that_fitted(tried: Number, needed_bytes: Number, usable_bytes: Number) -> Number:  # noqa: ARG001
+    """The largest number that was tried and fits, beside what it needs and what there is."""
+    return tried * 1.0
+
+
 @formula(Unit.BYTE, "usable_bytes · gpu_fraction", "MIG and vGPU profiles")
 def slice_memory_bytes(usable_bytes: Number, gpu_fraction: Number) -> Number:
     """What a slice of a GPU has of its usable memory; all of it for a whole GPU."""
