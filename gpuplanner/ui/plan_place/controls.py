@@ -137,7 +137,8 @@ class NumberRow(Row):
         self._number.box.edit.textChanged.connect(self._offer_fix)
 
     def set_value(self, value: Any) -> None:
-        self._number.set_value(value)
+        if value != self._number.value() or self.frame.problem is not None:
+            self._number.set_value(value)
 
     def set_automatic(self, says: MessageValue | None) -> None:
         self._number.set_empty(says)
@@ -330,7 +331,12 @@ class SeveralRow(Row):
         self._render()
 
     def set_value(self, value: Any) -> None:
-        self._chosen = tuple(value)
+        if tuple(value) != self._chosen:
+            self._chosen = tuple(value)
+            self._render()
+
+    def refresh(self) -> None:
+        """What can be chosen has become known: show names in place of ids."""
         self._render()
 
     def narrow(self) -> bool:

@@ -1,13 +1,13 @@
 """What the host must offer, beside what the machine has and what rules of thumb ask for, with our verdict on them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QGridLayout
 
 from gpuplanner.catalog.entries import Rule
 from gpuplanner.engine.estimate import Estimate, HostNeed
-from gpuplanner.messages import Language, Message, msg
+from gpuplanner.messages import Language, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.plan_place.captions import named
@@ -15,7 +15,8 @@ from gpuplanner.ui.plan_place.figure_link import FigureLink
 from gpuplanner.ui.tokens import MARKS, Verdict
 from gpuplanner.ui.widgets.card import Card, line
 from gpuplanner.ui.widgets.label import Ink, Label
-from gpuplanner.units import Unit
+
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 class HostCard(Card):
@@ -33,8 +34,11 @@ class HostCard(Card):
         self._grid.setHorizontalSpacing(14)
         self._grid.setVerticalSpacing(5)
         self._grid.setColumnStretch(0, 1)
-        self._widgets: list[QWidget] = []
+        self._rows: list[_Need] = []
+        self._shape: tuple[object, ...] = ()
         self.body.addLayout(self._grid)
+        for column, says in ((1, msg("planui.host.needs")), (2, msg("planui.host.offers"))):
+            self._grid.addWidget(Label(appearance, says, TextRole.LABEL, Ink.MUTED), 0, column, _RIGHT)
         for signal in (appearance.languageChanged, appearance.displayChanged):
             signal.connect(self._render)
 
@@ -48,63 +52,79 @@ class HostCard(Card):
         estimate = self._estimate
         if estimate is None:
             return
-        for widget in self._widgets:
-            self._grid.removeWidget(widget)
+        self.setVisible(bool(estimate.host))
+        shape = tuple((need.id, *(rule for rule, _ in need.rules)) for need in estimate.host)
+        if shape != self._shape:
+            self._shape = shape
+            self._build(estimate.host)
+        for row, need in zip(self._rows, estimate.host, strict=True):
+            row.show_need(need)
+
+    def _build(self, needs: Sequence[HostNeed]) -> None:
+        for row in self._rows:
+            row.remove_from(self._grid)
+        self._rows = []
+        at = 1
+        for need in needs:
+            row = _Need(self._appearance, need, self._rules)
+            row.link.asked.connect(lambda figure_id=f"host.{need.id}": self.asked.emit(figure_id))
+            at = row.add_to(self._grid, at)
+            self._rows.append(row)
+
+
+class _Need:
+    """The widgets of one need: its name, what is needed and had, and a line for each rule of thumb."""
+
+    def __init__(self, appearance: Appearance, need: HostNeed, rules: Callable[[], Mapping[str, Rule]]) -> None:
+        self._appearance = appearance
+        self._rules = rules
+        self._line = line(appearance)
+        self._name = Label(appearance)
+        self.link = FigureLink(appearance)
+        self._offered = Label(appearance, "", TextRole.NUMBER)
+        self._advice = [Label(appearance, "", TextRole.LABEL, Ink.MUTED, wrap=True) for _ in need.rules]
+
+    def add_to(self, grid: QGridLayout, at: int) -> int:
+        """Put the widgets into a grid from a row on; returns the next free row."""
+        grid.addWidget(self._line, at, 0, 1, 3)
+        grid.addWidget(self._name, at + 1, 0)
+        grid.addWidget(self.link, at + 1, 1, _RIGHT)
+        grid.addWidget(self._offered, at + 1, 2, _RIGHT)
+        for place, label in enumerate(self._advice, at + 2):
+            grid.addWidget(label, place, 0, 1, 3)
+        return at + 2 + len(self._advice)
+
+    def remove_from(self, grid: QGridLayout) -> None:
+        """Take the widgets away."""
+        for widget in (self._line, self._name, self.link, self._offered, *self._advice):
+            grid.removeWidget(widget)
             widget.hide()
             widget.deleteLater()
-        self._widgets = []
-        self.setVisible(bool(estimate.host))
-        for column, says in ((1, msg("planui.host.needs")), (2, msg("planui.host.offers"))):
-            self._put(Label(self._appearance, says, TextRole.LABEL, Ink.MUTED), 0, column, right=True)
-        at = 1
-        for need in estimate.host:
-            self._put(line(self._appearance), at, 0, span=3)
-            at = self._add_need(need, at + 1)
 
-    def _add_need(self, need: HostNeed, at: int) -> int:
-        appearance = self._appearance
-        name = named("host", need.id, appearance)
-        self._put(Label(appearance, name), at, 0)
-        link = FigureLink(appearance)
-        link.set_figure(need.need)
-        link.setAccessibleName(f"{name} {link.value_text()}")
-        link.asked.connect(lambda: self.asked.emit(f"host.{need.id}"))
-        self._put(link, at, 1, right=True)
-        self._put(self._offered(need), at, 2, right=True)
-        at += 1
-        for rule_id, value in need.rules:
-            self._put(self._rule(rule_id, value, need.need.unit), at, 0, span=3)
-            at += 1
-        return at
+    def show_need(self, need: HostNeed) -> None:
+        """Show another amount of the same need."""
+        name = named("host", need.id, self._appearance)
+        self._name.say(name)
+        self.link.set_figure(need.need)
+        self.link.setAccessibleName(f"{name} {self.link.value_text()}")
+        self._show_offered(need)
+        for label, (rule_id, value) in zip(self._advice, need.rules, strict=True):
+            rule = self._rules().get(rule_id)
+            claim, _ = rule_texts(rule, self._appearance) if rule else (rule_id, "")
+            asks = str(self._appearance.show(value, need.need.unit))
+            label.say(msg("planui.host.rule", asks=asks, claim=claim))
+            label.setToolTip(rule_tip(rule, self._appearance) if rule else "")
 
-    def _offered(self, need: HostNeed) -> Label:
+    def _show_offered(self, need: HostNeed) -> None:
         if need.offered is None:
-            verdict, says = Verdict.UNKNOWN, self._appearance.text("planui.host.unknown")
+            verdict, ink, says = Verdict.UNKNOWN, Ink.MUTED, self._appearance.text("planui.host.unknown")
         else:
             enough = need.offered >= need.need.low
-            verdict = Verdict.PASS if enough else Verdict.WARN
+            verdict, ink = (Verdict.PASS, Ink.TEXT) if enough else (Verdict.WARN, Ink.FAIL)
             says = str(self._appearance.show(need.offered, need.need.unit))
-        label = Label(self._appearance, f"{MARKS[verdict]} {says}", TextRole.NUMBER)
-        if verdict is Verdict.WARN:
-            label.set_role(TextRole.NUMBER, Ink.FAIL)
-        elif verdict is Verdict.UNKNOWN:
-            label.set_role(TextRole.NUMBER, Ink.MUTED)
-        label.setToolTip(self._appearance.text(f"ui.verdict.{verdict.value}"))
-        return label
-
-    def _rule(self, rule_id: str, value: float, unit: Unit) -> Label:
-        rule = self._rules().get(rule_id)
-        claim, _ = rule_texts(rule, self._appearance) if rule else (rule_id, "")
-        asks = str(self._appearance.show(value, unit))
-        says: Message = msg("planui.host.rule", asks=asks, claim=claim)
-        label = Label(self._appearance, says, TextRole.LABEL, Ink.MUTED, wrap=True)
-        label.setToolTip(rule_tip(rule, self._appearance) if rule else "")
-        return label
-
-    def _put(self, widget: QWidget, at: int, column: int, *, span: int = 1, right: bool = False) -> None:
-        align = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter if right else Qt.AlignmentFlag(0)
-        self._grid.addWidget(widget, at, column, 1, span, align)
-        self._widgets.append(widget)
+        self._offered.set_role(TextRole.NUMBER, ink)
+        self._offered.say(f"{MARKS[verdict]} {says}")
+        self._offered.setToolTip(self._appearance.text(f"ui.verdict.{verdict.value}"))
 
 
 def rule_texts(rule: Rule, appearance: Appearance) -> tuple[str, str]:

@@ -42,7 +42,15 @@ class RejectionCell:
     """What both columns of the second list show."""
 
     rejection: Rejection
-    sort_by: Any
+    by_reason: bool
+
+    @property
+    def sort_by(self) -> Any:
+        """The first column sorts by the machine, the second by the constraint and the amount over it."""
+        if not self.by_reason:
+            return rejection_title(self.rejection)
+        over = self.rejection.over
+        return list(Broken).index(self.rejection.broken), over if over is not None else 0.0
 
 
 def machine_columns(kind: str) -> list[Column]:
@@ -96,9 +104,8 @@ def rejection_columns() -> list[Column]:
 
 def rejection_row(rejection: Rejection, position: int) -> PlainRow:
     """One row. The position tells two offers of the same machine apart."""
-    first = RejectionCell(rejection, rejection_title(rejection))
-    order = (list(Broken).index(rejection.broken), rejection.over if rejection.over is not None else 0.0)
-    return PlainRow(str(position), (first, RejectionCell(rejection, order)))
+    cells = tuple(RejectionCell(rejection, by_reason=by_reason) for by_reason in (False, True))
+    return PlainRow(str(position), cells)
 
 
 def rejection_title(rejection: Rejection) -> str:

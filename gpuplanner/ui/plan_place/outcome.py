@@ -19,12 +19,18 @@ from gpuplanner.workload.plan import Plan
 
 SEARCH_AFTER_MS = 60
 """A search starts when this long nothing was typed: what the next key would cancel is not worth starting."""
+EXPLAIN_AFTER_MS = 200
+"""Derivations are worked out when this long nothing was typed."""
 
 
 class Engine(Protocol):
     """What works plans out: the workspace."""
 
+    def estimate(self, plan: Plan) -> Estimate: ...
+
     def explained(self, plan: Plan) -> Estimate: ...
+
+    def advised(self, made: Estimate) -> Estimate: ...
 
     def search(self, plan: Plan, cancelled: Callable[[], bool]) -> SearchResult: ...
 
@@ -33,13 +39,15 @@ class Engine(Protocol):
 class Worked:
     """The estimate of the plan, or why there is none. `current`: it is of the plan as it is now.
 
-    `found`: the machine was chosen by the search, not by the person.
+    `found`: the machine was chosen by the search, not by the person. `explained`: with its figures' derivations and the
+    smallest changes that would help.
     """
 
     estimate: Estimate | None = None
     problem: Message | None = None
     current: bool = False
     found: bool = False
+    explained: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +76,8 @@ class Outcome(QObject):
         self._subject: Plan | None = None
         self.worked = Worked()
         self.searched: Searched | None = None
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(SEARCH_AFTER_MS)
-        self._soon.timeout.connect(self._search)
+        self._soon = _timer(self, SEARCH_AFTER_MS, self._search)
+        self._explain_soon = _timer(self, EXPLAIN_AFTER_MS, self._explain)
 
     def work_out(self, plan: Plan) -> None:
         """Work out this plan; whatever runs for another one is cancelled."""
@@ -91,6 +97,7 @@ class Outcome(QObject):
     def stop(self) -> None:
         """Stop whatever runs."""
         self._soon.stop()
+        self._explain_soon.stop()
         self._estimates.cancel()
         self._searches.cancel()
 
@@ -102,17 +109,36 @@ class Outcome(QObject):
         if plan is None or subject is None or subject == self._subject:
             return
         self._subject = subject
-        found = plan.machine is None
+        self._explain_soon.start()
+        self._work(subject, self._engine.estimate, explained=False)
+
+    def explain_now(self) -> None:
+        """Somebody asks how a number came about: do not wait for the next pause."""
+        if self._explain_soon.isActive():
+            self._explain_soon.stop()
+            self._explain()
+
+    def _explain(self) -> None:
+        """Derivations and smallest changes cost many times the estimate: they follow when the typing pauses."""
+        if self._subject is not None:
+            self._work(self._subject, self._in_full, explained=True)
+
+    def _in_full(self, subject: Plan) -> Estimate:
+        return self._engine.advised(self._engine.explained(subject))
+
+    def _work(self, subject: Plan, engine: Callable[[Plan], Estimate], *, explained: bool) -> None:
+        found = self._plan is not None and self._plan.machine is None
 
         def work(_cancel: Cancel) -> Estimate:
-            return self._engine.explained(subject)
+            return engine(subject)
 
         def done(estimate: Estimate) -> None:
-            self._tell(Worked(estimate, None, current=True, found=found))
+            self._tell(Worked(estimate, None, current=True, found=found, explained=explained))
 
         def failed(fault: Exception) -> None:
             if not isinstance(fault, InputError):
                 raise fault
+            self._explain_soon.stop()
             self._tell(Worked(None, fault.message, current=True, found=found))
 
         self._estimates.run(work, done, failed, urgent=True)
@@ -164,6 +190,14 @@ class Outcome(QObject):
         if self._subject is None:
             # Nothing carries the plan and no machine comes near: say why instead of waiting for ever.
             self._tell(Worked(None, searched.problem, current=True))
+
+
+def _timer(owner: QObject, after_ms: int, act: Callable[[], object]) -> QTimer:
+    timer = QTimer(owner)
+    timer.setSingleShot(True)
+    timer.setInterval(after_ms)
+    timer.timeout.connect(act)
+    return timer
 
 
 def _as_found(plan: Plan, found: Plan) -> Plan:

@@ -319,6 +319,7 @@ class PlanPage(Page):
         self.results.verdict.machineWanted.connect(self._pick_machine)
         self.results.verdict.foundWanted.connect(lambda: presenter.document.set_machine(None))
         self.results.whyShown.connect(self._show_why)
+        self.results.explanationWanted.connect(presenter.outcome.explain_now)
         self.machines.chosen.connect(self._choose_machine)
         self.machines.pinned.connect(presenter.toggle_pin)
         self.machines.copied.connect(lambda _count: self._copied())

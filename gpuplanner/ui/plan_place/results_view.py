@@ -35,6 +35,8 @@ class ResultsView(QWidget):
     """`whyShown`: the explanation of another number is shown and should be in sight."""
 
     whyShown = Signal()
+    explanationWanted = Signal()
+    """A number is asked for whose derivation may still be on its way."""
 
     def __init__(
         self,
@@ -106,23 +108,21 @@ class ResultsView(QWidget):
             self._asked = figure_id
             self.why.explain(figure_id, figure)
             self.whyShown.emit()
+            if figure.derivation is None:
+                self.explanationWanted.emit()
 
     def _show(self, estimate: Estimate, *, found: bool) -> None:
-        self.setUpdatesEnabled(False)
-        try:
-            for card in (self.verdict, self.memory, self.why, self.cost):
-                card.show()
-            self.verdict.show_estimate(estimate, found=found)
-            self.changes.show_changes(estimate.changes)
-            self.memory.show_estimate(estimate)
-            self.time.show_estimate(estimate)
-            self._explain_again(estimate)
-            self.cost.show_estimate(estimate)
-            self.host.show_estimate(estimate)
-            self.remarks.show_estimate(estimate)
-            self.advice.show_rules(self._bearing(estimate))
-        finally:
-            self.setUpdatesEnabled(True)
+        for card in (self.verdict, self.memory, self.why, self.cost):
+            card.show()
+        self.verdict.show_estimate(estimate, found=found)
+        self.changes.show_changes(estimate.changes)
+        self.memory.show_estimate(estimate)
+        self.time.show_estimate(estimate)
+        self._explain_again(estimate)
+        self.cost.show_estimate(estimate)
+        self.host.show_estimate(estimate)
+        self.remarks.show_estimate(estimate)
+        self.advice.show_rules(self._bearing(estimate))
 
     def _explain_again(self, estimate: Estimate) -> None:
         """The same number as before, of the new estimate; at first the one after memory, which is the speed."""

@@ -11,7 +11,7 @@ from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
-from gpuplanner.ui.plan_place.controls import ModelRow, NumberRow, Row, make_row
+from gpuplanner.ui.plan_place.controls import ModelRow, NumberRow, Row, SeveralRow, make_row
 from gpuplanner.ui.plan_place.edits import applies, value_of
 from gpuplanner.ui.plan_place.field_grid import FieldGrid
 from gpuplanner.ui.plan_place.fields import LIMITS, Field, all_fields
@@ -102,8 +102,10 @@ class WizardView(Card):
 
     def refresh(self) -> None:
         """What fields of several offer is known now: show their names."""
-        if self._plan is not None:
-            self.show_plan(self._plan)
+        for sections in self._sections.values():
+            for row in (row for section in sections for row in section.rows()):
+                if isinstance(row, SeveralRow):
+                    row.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -68,6 +68,12 @@ class FakeWorkspace:
         return names_of(self.catalog).resolve(text)
 
     def explained(self, plan: Plan) -> Estimate:
+        return self.estimate(plan)
+
+    def advised(self, made: Estimate) -> Estimate:
+        return made
+
+    def estimate(self, plan: Plan) -> Estimate:
         self.estimated.append(plan)
         if self.fault is not None:
             raise self.fault

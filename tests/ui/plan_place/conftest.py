@@ -64,9 +64,13 @@ def settled(qtbot) -> Callable[[PlanPage], None]:
 
     def wait(page: PlanPage) -> None:
         outcome = page.presenter.outcome
-        qtbot.waitUntil(
-            lambda: outcome.worked.current and outcome.searched is not None and outcome.searched.current, timeout=5000
-        )
+
+        def done() -> bool:
+            worked, searched = outcome.worked, outcome.searched
+            known = worked.current and (worked.explained or worked.problem is not None)
+            return known and searched is not None and searched.current
+
+        qtbot.waitUntil(done, timeout=5000)
 
     return wait
 

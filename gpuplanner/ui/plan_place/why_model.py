@@ -1,0 +1,119 @@
+"""A derivation as a tree for Qt: what a row says is worked out when it is looked at. Rows come from the engine."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from gpuplanner.engine.explaining import ExplanationRow, row_value
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.plan_place.captions import named
+
+Index = QModelIndex | QPersistentModelIndex
+ROW = Qt.ItemDataRole.UserRole
+"""The role under which a delegate finds the row."""
+_NONE = QModelIndex()
+_TERM = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+|\b[a-z]{3,}\b(?!\()")
+_SIGNS = str.maketrans({"·": "×", "*": "×", "/": "÷", "-": "−"})
+
+
+def equation_text(equation: str, appearance: Appearance) -> str:
+    """An equation with the names of its terms in words, in the language in use."""
+    return _TERM.sub(lambda found: named("term", found[0], appearance), equation.translate(_SIGNS))
+
+
+def row_name(row: ExplanationRow, appearance: Appearance) -> str:
+    """What a row is called."""
+    prefix, _, item_id = row.name_id.partition(".")
+    return named(prefix, item_id, appearance)
+
+
+def row_origin(row: ExplanationRow, appearance: Appearance) -> str:
+    """Where an input comes from: its kind, what is noted, its source and date."""
+    parts = []
+    if row.certainty is not None:
+        parts.append(appearance.text(f"certainty.{row.certainty.name.lower()}"))
+    if row.origin is not None and row.origin.note is not None:
+        parts.append(appearance.text(row.origin.note))
+    parts += [part for part in (row.source, row.date) if part]
+    return " · ".join(dict.fromkeys(parts))
+
+
+def row_lines(row: ExplanationRow, appearance: Appearance) -> list[str]:
+    """Everything about a row: name and value, equation, reference, origin."""
+    lines = [f"{row_name(row, appearance)} = {row_value(row, appearance.display)}"]
+    if row.formula is not None:
+        lines.append(f"= {equation_text(row.formula.equation, appearance)}")
+        lines.append(row.formula.reference)
+    lines.append(row_origin(row, appearance))
+    return [line for line in lines if line]
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    row: ExplanationRow
+    parent: "_Node | None"
+    place: int
+    children: list["_Node"] = field(default_factory=list)
+
+
+class WhyModel(QAbstractItemModel):
+    """One derivation. The root is the figure itself."""
+
+    def __init__(self, appearance: Appearance, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._roots: list[_Node] = []
+        self._nodes: list[_Node] = []
+
+    def set_rows(self, rows: Sequence[ExplanationRow]) -> None:
+        """Show another derivation."""
+        self.beginResetModel()
+        self._roots, self._nodes = [], []
+        path: list[_Node] = []
+        for row in rows:
+            del path[row.depth :]
+            parent = path[-1] if path else None
+            beside = parent.children if parent is not None else self._roots
+            node = _Node(row, parent, len(beside))
+            beside.append(node)
+            path.append(node)
+            self._nodes.append(node)
+        self.endResetModel()
+
+    def index(self, row: int, column: int, parent: Index = _NONE) -> QModelIndex:
+        node = self._node(parent)
+        beside = node.children if node is not None else self._roots
+        return self.createIndex(row, column, beside[row]) if 0 <= row < len(beside) and column == 0 else QModelIndex()
+
+    def parent(self, child: Index) -> QModelIndex:  # type: ignore[override]
+        node = self._node(child)
+        if node is None or node.parent is None:
+            return QModelIndex()
+        return self.createIndex(node.parent.place, 0, node.parent)
+
+    def rowCount(self, parent: Index = _NONE) -> int:
+        node = self._node(parent)
+        return len(node.children) if node is not None else len(self._roots)
+
+    def columnCount(self, parent: Index = _NONE) -> int:
+        return 1
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        node = self._node(index)
+        if node is None:
+            return None
+        if role == ROW:
+            return node.row
+        if role == Qt.ItemDataRole.DisplayRole:
+            return row_name(node.row, self._appearance)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return "\n".join(row_lines(node.row, self._appearance))
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return "; ".join(row_lines(node.row, self._appearance))
+        return None
+
+    @staticmethod
+    def _node(index: Index) -> _Node | None:
+        return index.internalPointer() if index.isValid() else None
