@@ -24,7 +24,7 @@ from gpuplanner.engine.formulas.training_memory import (
     gradient_bytes,
     hole_bytes,
     optimizer_bytes,
-    phase_bytes,
+    phase_tensor_bytes,
     process_bytes,
     process_overhead_bytes,
     resident_weight_bytes,
@@ -99,10 +99,10 @@ def memory_numbers(model: ModelNumbers, software: SoftwareNumbers, layout: Layou
     """Memory of the fullest GPU in each phase; see `training_numbers`."""
     states = _states(model, software, layout, part)
     kept = _activations(model, software, layout, part)
-    load = phase_bytes(
+    load = phase_tensor_bytes(
         states.weights, states.base, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING
     )
-    forward = phase_bytes(
+    forward = phase_tensor_bytes(
         states.weights,
         states.base,
         states.cast,
@@ -115,7 +115,7 @@ def memory_numbers(model: ModelNumbers, software: SoftwareNumbers, layout: Layou
         NOTHING,
         NOTHING,
     )
-    backward = phase_bytes(
+    backward = phase_tensor_bytes(
         states.weights,
         states.base,
         states.cast,
@@ -128,7 +128,7 @@ def memory_numbers(model: ModelNumbers, software: SoftwareNumbers, layout: Layou
         states.buckets,
         NOTHING,
     )
-    reduce = phase_bytes(
+    reduce = phase_tensor_bytes(
         states.weights,
         states.base,
         states.cast,
@@ -141,7 +141,7 @@ def memory_numbers(model: ModelNumbers, software: SoftwareNumbers, layout: Layou
         states.buckets,
         NOTHING,
     )
-    step = phase_bytes(
+    step = phase_tensor_bytes(
         states.weights,
         states.base,
         NOTHING,

@@ -180,7 +180,7 @@ def bucket_bytes(
     " + update_copy_bytes",
     "what is alive at once",
 )
-def phase_bytes(
+def phase_tensor_bytes(
     trained_weight_bytes: Number,
     base_bytes: Number,
     cast_copy_bytes: Number,

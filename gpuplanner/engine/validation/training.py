@@ -33,8 +33,8 @@ LONGEST = "max_seq_len_that_fits"
 DOES_NOT_FIT = "oom"
 MEASURED_TENSORS = ("allocated", "active")
 MEASURED_RESERVED = ("reserved",)
-NOT_EXPRESSIBLE = r"not LoRA|LoRA \(emb\)|peft_type=OSF"
-"""Methods that train other parts of the model than a plan can say."""
+NOT_EXPRESSIBLE = r"not LoRA|LoRA \(emb\)|peft_type=OSF|--offload-residual"
+"""Methods that train other parts of the model than a plan can say; residuals kept on the host."""
 RECOMPUTED = r"include full recompute|incl\. recompute|hardware tflops|tflops hardware|recompute counted"
 LONGEST_SEQUENCE = 16_000_000
 
@@ -191,6 +191,8 @@ def _kin(row: Row) -> str:
 
 
 def _verdict(row: Row, family: str, run: TrainingRun) -> Outcome:
+    if re.search(NOT_EXPRESSIBLE, row.text("notes")):
+        return refusal(row, family, OUTCOME, msg("validation.not_expressible"))
     measured = row.text(OUTCOME)
     says = "ok" if measured == "ok" else DOES_NOT_FIT
     fits = float(run.numbers.memory.needed) <= float(run.hardware.usable_bytes)

@@ -1,0 +1,59 @@
+"""How far off the peak memory of training is, by source, and whether runs fit; sets the range of memory from it.
+
+Run as `python -m tests.accuracy.training_memory [--write]` from the root of the checkout. What frameworks keep is set
+by hand from their code, so no source is left out; sources weigh alike, and rows of low confidence are not used.
+"""
+
+import argparse
+import csv
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from gpuplanner.catalog.efficiency import read_efficiencies
+from gpuplanner.catalog.names import names_of
+from gpuplanner.catalog.reading import load_catalog
+from gpuplanner.engine.validation.families import row_outcomes
+from gpuplanner.engine.validation.names import ResolvedNames
+from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext
+from gpuplanner.engine.validation.training import MEMORY, OUTCOME, TrainingRows
+from tests.accuracy.fit_training import CATALOGS, ROWS, range_of, say, write_range
+
+
+def outcomes(path: Path, context: ValidationContext) -> list[Outcome]:
+    """What is predicted of memory, and whether it fits."""
+    found = []
+    with path.open(encoding="utf-8") as file:
+        for number, cells in enumerate(csv.DictReader(file), start=2):
+            if cells["confidence"] != "low" and (cells[MEMORY] or cells[OUTCOME]):
+                found += row_outcomes(Row(path.name, number, cells), TrainingRows(), context)
+    return [o for o in found if not o.refused]
+
+
+def main() -> None:
+    """Print how far off each source is; with --write keep the range."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true")
+    wanted = parser.parse_args()
+    catalog = load_catalog(CATALOGS)
+    context = ValidationContext(ResolvedNames(catalog, names_of(catalog)), read_efficiencies(CATALOGS / "efficiency"))
+    found = outcomes(ROWS, context)
+    measured = [(o.source, o.log_ratio) for o in found if o.metric == MEMORY and o.log_ratio is not None]
+    by_source: dict[str, list[float]] = defaultdict(list)
+    for source, ratio in measured:
+        by_source[source].append(ratio)
+    for source, own in sorted(by_source.items()):
+        say(f"{source:32} {len(own):4}  {np.median(np.abs(own)):.3f} {np.median(own):+.3f}")
+    say(f"median over sources {np.median([np.median(np.abs(own)) for own in by_source.values()]):.3f}")
+    for says in ("ok", "oom"):
+        told = [o for o in found if o.metric == OUTCOME and o.measured == says]
+        say(f"measured {says}: {len(told)}, of them told so {sum(o.predicted == says for o in told)}")
+    low, high = range_of([source for source, _ in measured], np.array([ratio for _, ratio in measured]))
+    say(f"range {low:.3f} {high:.3f} of {len(measured)}")
+    if wanted.write:
+        write_range("memory, same architecture", low, high, len(measured))
+
+
+if __name__ == "__main__":
+    main()
