@@ -284,11 +284,11 @@ def report(cases: Sequence[Case], ratios: Vector) -> dict[str, tuple[int, float,
     }
 
 
-def range_of(sources: Sequence[str], ratios: Vector) -> tuple[float, float]:
-    """Tenth and ninetieth percentile of measured / predicted, each source weighing the same."""
-    sizes = {source: sources.count(source) for source in set(sources)}
+def range_of(groups: Sequence[str], ratios: Vector) -> tuple[float, float]:
+    """Tenth and ninetieth percentile of measured / predicted, each group weighing the same."""
+    sizes = {group: groups.count(group) for group in set(groups)}
     order = np.argsort(-ratios)
-    weights = np.array([1 / sizes[sources[i]] for i in order])
+    weights = np.array([1 / sizes[groups[i]] for i in order])
     reached = (np.cumsum(weights) - weights / 2) / weights.sum()
     factors = np.exp(-ratios[order])
     return float(np.interp(0.1, reached, factors)), float(np.interp(0.9, reached, factors))
@@ -379,12 +379,12 @@ def main() -> None:
         generic = Efficiencies(
             {**fitted._tables, RATES: tuple(e for e in fitted._tables[RATES] if not (e.chip or e.architecture))}
         )
-        elsewhere = residuals_of(cases, generic)
+        far = range_of([case.place.machine.gpu.architecture for case in cases], residuals_of(cases, generic))
         for family in ("pretraining time", "fine-tuning time"):
             own = [i for i, case in enumerate(cases) if case.family == family]
-            sources = [cases[i].source for i in own]
-            for rung, found in (("same architecture", ratios), ("other architecture", elsewhere)):
-                low, high = range_of(sources, found[own])
+            near = range_of([cases[i].source for i in own], ratios[own])
+            wide = (min(near[0], far[0]), max(near[1], far[1]))
+            for rung, (low, high) in (("same architecture", near), ("other architecture", wide)):
                 say(f"range {family}, {rung}: {low:.3f} {high:.3f}")
                 if wanted.write:
                     write_range(f"{family}, {rung}", low, high, len(own))
