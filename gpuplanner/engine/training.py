@@ -6,6 +6,7 @@ CUDA context and communicators), and what nvidia-smi shows (reserved, with every
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
@@ -222,6 +223,7 @@ def _largest(run: TrainingRun, field: str, most: int, unit: Unit) -> Figure:
     spread = run.memory_spread
     usable = _float(run.hardware.usable_bytes)
 
+    @cache
     def needed(value: float) -> float:
         layout = replace(run.layout, **{field: value})
         part = split(run.model, run.hardware, layout)

@@ -1,5 +1,7 @@
 """Training estimates: what must hold whatever the efficiencies are, and the faults that others have made."""
 
+import math
+import time
 from dataclasses import fields, replace
 
 import numpy as np
@@ -520,3 +522,29 @@ def test_the_scale_of_a_known_run_is_right(numbers_of, architecture, h100):
     found = numbers_of(work, cluster(h100), way())
     assert found.memory.needed == pytest.approx(62 * GIB, rel=0.15)
     assert 0.4 < found.mfu < 0.65
+
+
+def fastest(work, times: int) -> float:
+    """Seconds of CPU of the fastest run, since the machine that tests run on is shared."""
+    best = math.inf
+    for _ in range(times):
+        start = time.process_time()
+        work()
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def test_an_estimate_takes_about_a_millisecond(architecture, h100, shipped_efficiencies):
+    plan, machine = Plan(workload=workload(architecture)), cluster(h100)
+    assert fastest(lambda: estimate_training(plan, architecture, machine, shipped_efficiencies, way()), 100) < 1.2e-3
+
+
+def test_a_million_layouts_are_computed_in_a_second(architecture, h100, shipped_efficiencies):
+    work, machine, rows = workload(architecture), cluster(h100), 32_768
+    numbers = (
+        model_numbers(architecture, work),
+        software_numbers(work, machine, shipped_efficiencies),
+        hardware_numbers(machine, shipped_efficiencies),
+    )
+    layouts = layouts_of(work, [way(tensor_parallel=t) for t in (1, 2, 4, 8)] * (rows // 4), [machine.gpus] * rows)
+    assert rows / fastest(lambda: training_numbers(*numbers, layouts), 12) > 1e6
