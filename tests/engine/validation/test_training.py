@@ -174,7 +174,7 @@ def test_a_row_that_cannot_be_placed_says_why(context, changes, column):
 def test_methods_that_a_plan_cannot_say_get_no_memory(context):
     row = row_of(LLAMA_8B, kind="lora", lora_rank="8", notes="peft_type=OSF", measured_peak_mem_gb="30", outcome="ok")
     told = row_outcomes(row, TrainingRows(), context)
-    assert {o.refused.id for o in told} == {"validation.not_expressible"}
+    assert {o.refused and o.refused.id for o in told} == {"validation.not_expressible"}
 
 
 def test_what_a_row_leaves_open_is_chosen(context):
@@ -198,6 +198,7 @@ def test_qlora_rows_are_qlora(context):
 def test_mlperf_rows_of_other_models_are_refused_by_name(context):
     row = Row("f.csv", 2, {"benchmark": "ssd", "tracked_step_s": "1"})
     (told,) = row_outcomes(row, MlperfRows(), context)
+    assert told.refused
     assert told.refused.id == "validation.benchmark_not_modelled"
 
 
@@ -219,6 +220,7 @@ def test_a_network_that_is_not_told_is_refused(context):
         "message_size": "1GiB", MEASURED: "90",
     }  # fmt: skip
     (told,) = row_outcomes(Row("f.csv", 2, cells), BANDWIDTHS, context)
+    assert told.refused
     assert told.refused.id == "validation.empty_cell"
 
 
