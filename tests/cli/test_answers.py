@@ -172,7 +172,7 @@ def test_validate_keeps_every_row(tmp_path: Path, capsys: pytest.CaptureFixture[
     code, answer = run_json(capsys, "validate", str(path))
     assert code == 0
     keys = {"file", "id", "metric", "measured", "predicted", "low", "high", "rung", "refused"}
-    assert all(keys <= set(row) for row in answer["rows"])
+    assert all(set(row) == keys for row in answer["rows"])
     by_id = {row["id"]: row for row in answer["rows"] if row["metric"] == "kv_bytes_per_token_per_gpu"}
     assert by_id["a"]["predicted"] == 131072
     assert by_id["b"]["refused"]

@@ -102,12 +102,10 @@ class Outcome:
         return math.log(self.predicted / self.measured)
 
     def as_data(self, translator: Translator) -> dict[str, Any]:
-        """The outcome for JSON; `refused` is the reason as text, None for a row that was placed."""
+        """The outcome for JSON, a fixed shape; `refused` is the reason as text, None for a row that was placed."""
         return {
             "file": self.file,
             "id": self.id,
-            "family": self.family,
-            "source": self.source,
             "metric": self.metric,
             "measured": self.measured,
             "predicted": self.predicted,
@@ -115,7 +113,6 @@ class Outcome:
             "high": self.high,
             "rung": self.rung.value if self.rung else None,
             "refused": translator.text(self.refused) if self.refused else None,
-            "baseline": self.baseline,
         }
 
 
