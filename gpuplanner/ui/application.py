@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 from gpuplanner.messages import InputError, Message, Translator, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.background import Cancel, Jobs
+from gpuplanner.ui.collecting import Collector
 from gpuplanner.ui.compositing import composited
 from gpuplanner.ui.crash import catch_crashes
 from gpuplanner.ui.fonts import load_fonts
@@ -58,6 +59,7 @@ class Session:
         self.dresser.dress(self.appearance.tokens)
         # Connected first, so that the palette is right when widgets hear of the change.
         self.appearance.themeChanged.connect(self._dress)
+        self.collector = Collector()
         self.jobs = Jobs()
         self.notices = notices or Notices()
         self._workspace = workspace
@@ -99,6 +101,7 @@ class Session:
     def close(self) -> None:
         """Stop what runs."""
         self.jobs.close()
+        self.collector.close()
 
     def _read_catalog(self, _cancel: Cancel) -> Any:
         return self._workspace.catalog
@@ -117,6 +120,7 @@ class Session:
             self.notices.say(problem.message, Verdict.WARN)
         self._begun = True
         self.window.start(FIRST_PLACE)
+        self.collector.settle()
         waiting, self._waiting = self._waiting, []
         self.open_files(waiting)
 

@@ -1,5 +1,6 @@
 """What every test of the window gets: the shipped fonts, a style, and a maker of windows that are closed again."""
 
+import gc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from gpuplanner.messages import Language
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.application import Session
 from gpuplanner.ui.background import Jobs
+from gpuplanner.ui.collecting import Collector
 from gpuplanner.ui.fonts import load_fonts
 from gpuplanner.ui.settings import MemorySettings
 from gpuplanner.ui.theme import Dresser
@@ -46,6 +48,22 @@ def gone(application: QApplication) -> None:
     for _ in range(3):
         application.processEvents()
         application.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+@pytest.fixture(scope="session")
+def _frozen(_style: dict[str, Dresser]) -> None:
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _garbage_stays_in_this_thread(_frozen, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a test leaves is collected here and now, and not by a thread of the tests that follow."""
+    monkeypatch.setattr(Collector, "settle", lambda _collector: None)
+    gc.disable()
+    yield
+    gc.enable()
+    gc.collect()
 
 
 @pytest.fixture
@@ -83,12 +101,15 @@ def open_session(
     """Makes a whole window, with the gallery in it unless other places are given."""
     made: list[Session] = []
 
-    def make(places: Any = None, workspace: Any = None, size: tuple[int, int] = (1440, 900)) -> Session:
+    def make(
+        places: Any = None, workspace: Any = None, size: tuple[int, int] = (1440, 900), *, start: bool = True
+    ) -> Session:
         session = Session(dressed, workspace or small_workspace(settings), settings, places or gallery_places())
         made.append(session)
         window = session.window
         window.resize(*size)
-        window.start()
+        if start:
+            window.start()
         window.show()
         qtbot.waitExposed(window)
         return session

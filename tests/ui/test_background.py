@@ -1,9 +1,11 @@
+import gc
 import threading
 import time
 
 import pytest
 
 from gpuplanner.ui.background import Coalescer, Jobs, Latest
+from gpuplanner.ui.collecting import Collector
 from tests.ui.stalls import watch_stalls
 
 
@@ -117,11 +119,12 @@ def test_a_stall_is_measured(qapp):
     calm = stalls.longest_cpu_ms
     with watch_stalls() as stalls:
         stalls.pump(0.02)
-        end = time.perf_counter() + 0.12
-        while time.perf_counter() < end:
+        # Processor time and not a clock: another program may take the processor in between.
+        end = time.thread_time() + 0.08
+        while time.thread_time() < end:
             pass
         stalls.pump(0.02)
-    assert stalls.longest_ms >= 120
+    assert stalls.longest_ms >= 80
     assert stalls.longest_cpu_ms > max(calm, 50)
     with watch_stalls() as stalls:
         time.sleep(0.1)
@@ -142,3 +145,32 @@ def test_work_beside_the_window_does_not_stall_it(qtbot, jobs):
         jobs.run(work, done.append)
         stalls.pump_until(lambda: bool(done), 20)
     assert stalls.longest_cpu_ms < 50
+
+
+def test_garbage_is_collected_in_the_gui_thread_only(qtbot, jobs):
+    threads = set()
+
+    def collected(phase, _info):
+        threads.add(threading.get_ident())
+
+    def work(_cancel):
+        for _ in range(200_000):
+            cycle: list[object] = []
+            cycle.append(cycle)
+
+    gc.callbacks.append(collected)
+    collector = Collector()
+    done: list[object] = []
+    try:
+        jobs.run(work, done.append)
+        qtbot.waitUntil(lambda: bool(done), timeout=20_000)
+        assert threads == set()
+        assert gc.get_count()[0] > 100_000
+        collector.collect()
+        assert threads == {threading.get_ident()}
+        assert gc.get_count()[0] < 100_000
+    finally:
+        gc.callbacks.remove(collected)
+        collector.close()
+        collector.deleteLater()
+    assert gc.isenabled()

@@ -24,7 +24,7 @@ PLACES = [place.id for place in places()]
 @pytest.fixture
 def session(open_session, qtbot, tmp_path):
     workspace = Workspace(tmp_path / "home")
-    session = open_session(places(), workspace)
+    session = open_session(places(), workspace, start=False)
     session.begin()
     rest(session, qtbot)
     yield session

@@ -37,12 +37,13 @@ class CellDelegate(QStyledItemDelegate):
     ) -> None:
         tokens = self._appearance.tokens
         painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         area = QRectF(option.rect)
         chosen = bool(option.state & State.State_Selected)
         hovered = index.row() == self.hovered_row
         painter.fillRect(area, tokens.primary_wash if chosen else tokens.hover if hovered else tokens.card)
         painter.fillRect(QRectF(area.left(), area.bottom() - 1, area.width(), 1), tokens.line)
+        # Only now: the edges of neighbouring cells would show as seams where a pixel is not whole.
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         look = index.data(LOOK)
         column = self._model.columns[index.column()]
         inside = area.adjusted(PADDING, 0, -PADDING, -1)

@@ -57,6 +57,7 @@ class DataTable(QTableView):
         self._reloading = False
         self.rows = PagedModel(appearance, columns, jobs, self)
         self.rows.loaded.connect(self._loaded)
+        self.rows.dataChanged.connect(self._page_came)
         self.setModel(self.rows)
         self._header = DataHeader(appearance, self.rows, self)
         self.setHorizontalHeader(self._header)
@@ -126,6 +127,13 @@ class DataTable(QTableView):
                 self.setCurrentIndex(self.rows.index(number, self.columns.section(self.columns.shown()[0].id)))
                 return True
         return False
+
+    def choose_at(self, number: int, row_id: str) -> None:
+        """Make a row current of which it is known where it stands, though its page may not be here yet."""
+        self._chosen = row_id
+        self._reloading = True
+        self.setCurrentIndex(self.rows.index(number, self.columns.section(self.columns.shown()[0].id)))
+        self._reloading = False
 
     def sort_by(self, order: Order) -> None:
         """Sort by other keys."""
@@ -269,6 +277,11 @@ class DataTable(QTableView):
         if wanted != self._chosen and (wanted or not self._reloading):
             self._chosen = wanted
             self.rowChosen.emit(wanted)
+
+    def _page_came(self) -> None:
+        """Who walks faster than rows are fetched has chosen one all the same."""
+        if self.currentIndex().isValid() and self.current_id() != self._chosen:
+            self._current_changed(self.currentIndex())
 
     def _loaded(self) -> None:
         """The row that was current stays so where it is in the first page; else nobody is told of a change."""
