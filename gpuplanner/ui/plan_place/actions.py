@@ -7,9 +7,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from gpuplanner.messages import msg
+from gpuplanner.ui.pins import LEAST_PINS
 from gpuplanner.ui.places import Context, Location, PageAction
 from gpuplanner.ui.plan_place.intake import PLAN_SUFFIX
-from gpuplanner.ui.plan_place.machine_rows import row_id
 from gpuplanner.ui.plan_place.presenter import PlanPresenter
 from gpuplanner.ui.tokens import GAP
 from gpuplanner.ui.widgets.button import ButtonKind
@@ -43,7 +43,7 @@ class PlanActions:
         """What can be done on an open plan."""
         document = self._presenter.document
         redo = document.redo_name
-        pins = len(self._presenter.pins)
+        pins = len(self._presenter.pins.all())
         undoable = document.undo_name is not None
         return (
             PageAction("undo", msg("planui.undo"), document.undo, icon="undo-2", shortcut="Ctrl+Z", enabled=undoable),
@@ -66,8 +66,8 @@ class PlanActions:
                 "compare",
                 msg("planui.compare", count=pins) if pins else msg("planui.compare.none"),
                 self.compare,
-                ButtonKind.PRIMARY if pins > 1 else ButtonKind.PLAIN,
-                enabled=pins > 1,
+                ButtonKind.PRIMARY if pins >= LEAST_PINS else ButtonKind.PLAIN,
+                enabled=pins >= LEAST_PINS,
             ),
             self._open_action(),
             self._new_action(),
@@ -98,8 +98,8 @@ class PlanActions:
             self._presenter.take_files(paths)
 
     def compare(self) -> None:
-        """Go to the comparison with the pinned machines."""
-        self._context.go(Location("compare", ",".join(row_id(choice) for choice in self._presenter.pins)))
+        """Go to the comparison with what is pinned."""
+        self._context.go(Location("compare"))
 
     def open_menu(self) -> None:
         """The menu of what is seldom done, under the top bar."""

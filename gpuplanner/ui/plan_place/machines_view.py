@@ -13,6 +13,7 @@ from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fields.choice_field import ChoiceBox
 from gpuplanner.ui.fonts import TextRole
+from gpuplanner.ui.pins import candidate_id
 from gpuplanner.ui.plan_place.machine_rows import (
     broken_counts,
     broken_name,
@@ -31,7 +32,7 @@ from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.search_field import SearchField
 from gpuplanner.ui.widgets.segmented import Option
-from gpuplanner.workload.plan import WORKLOADS, MachineChoice
+from gpuplanner.workload.plan import WORKLOADS
 
 _TWO_LINES = 46
 _LEAST_TABLE = 150
@@ -41,7 +42,7 @@ _LEAST_NEEDED = {"serving": "usd_per_mtoken", "training": "usd_per_month"}
 
 
 class MachinesView(Card):
-    """`chosen` carries the machine of the row that a person selected, `pinned` one whose box was ticked."""
+    """`chosen` carries the machine of the row that a person selected, `pinned` the candidate whose box was ticked."""
 
     chosen = Signal(object)
     pinned = Signal(object)
@@ -54,7 +55,7 @@ class MachinesView(Card):
         self._candidates: dict[str, Candidate] = {}
         self._rejections: tuple[Rejection, ...] = ()
         self._shown_rejections: list[Rejection] = []
-        self._pins: Sequence[MachineChoice] = ()
+        self._pinned: frozenset[str] = frozenset()
         self._selected = ""
         self._kind = ""
         self._showing = False
@@ -121,10 +122,11 @@ class MachinesView(Card):
         self._selected = row_id(choice_of(machine)) if machine is not None else ""
         self._mark()
 
-    def show_pins(self, pins: Sequence[MachineChoice]) -> None:
-        """Tick the machines that are in the comparison."""
-        self._pins = tuple(pins)
-        self._fill_candidates()
+    def show_pins(self, pinned: frozenset[str]) -> None:
+        """Tick the machines that are in the comparison, by the ids of their pins."""
+        if pinned != self._pinned:
+            self._pinned = pinned
+            self._fill_candidates()
 
     def _table(self, kind: str, settings: Settings) -> DataTable:
         table = DataTable(
@@ -169,11 +171,14 @@ class MachinesView(Card):
             return
         table = self.tables[self._kind]
         columns = table.rows.columns
-        rows = [machine_row(c, columns, pinned=choice_of(c.machine) in self._pins) for c in self._candidates.values()]
+        rows = [machine_row(c, columns, pinned=self._has_pin(c)) for c in self._candidates.values()]
         self._showing = True
         table.set_source(ListSource([c.id for c in columns], rows))
         self._showing = False
         self._mark()
+
+    def _has_pin(self, candidate: Candidate) -> bool:
+        return candidate_id(choice_of(candidate.machine), candidate.plan) in self._pinned
 
     def _fill_filter(self) -> None:
         everything = Option(_ALL, msg("planui.why_not.all"), str(len(self._rejections)))
@@ -222,7 +227,7 @@ class MachinesView(Card):
     def _pin(self, chosen_id: str, _column: str) -> None:
         candidate = self._candidates.get(chosen_id)
         if candidate is not None:
-            self.pinned.emit(choice_of(candidate.machine))
+            self.pinned.emit(candidate)
 
 
 def _table_key(kind: str) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QStackedWidget,
     QVBoxLayout,
@@ -26,6 +27,7 @@ from gpuplanner.ui.plan_place.difference_view import DifferenceView
 from gpuplanner.ui.plan_place.fields import Field
 from gpuplanner.ui.plan_place.intake import ELSEWHERE, takes
 from gpuplanner.ui.plan_place.machines_view import MachinesView
+from gpuplanner.ui.plan_place.palette import PlanProvider
 from gpuplanner.ui.plan_place.picker import PickAction, Picker, PickItem
 from gpuplanner.ui.plan_place.pickers import choice_of_row, limit_items, machine_items, model_items, model_size
 from gpuplanner.ui.plan_place.presenter import PlanPresenter
@@ -44,7 +46,14 @@ _PLAN, _START, _DIFFERENCE = range(3)
 
 def plan_place() -> Place:
     """The place as the window shows it."""
-    return Place(PLAN_PLACE, "sliders-horizontal", msg("planui.title"), PlanPage, takes=takes)
+    return Place(
+        PLAN_PLACE,
+        "sliders-horizontal",
+        msg("planui.title"),
+        PlanPage,
+        takes=takes,
+        providers=lambda context: (PlanProvider(context, PLAN_PLACE),),
+    )
 
 
 class PlanPage(Page):
@@ -96,6 +105,11 @@ class PlanPage(Page):
         if not self.presenter.is_open:
             return (self.start_view,)
         return (self.wizard, self.results, self.machines)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        # Other places pin and unpin too.
+        self._show_pins()
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         return step(self, self.panes(), forward=forward) or super().focusNextPrevChild(forward)
@@ -227,7 +241,7 @@ class PlanPage(Page):
             )
 
     def _show_pins(self) -> None:
-        self.machines.show_pins(self.presenter.pins)
+        self.machines.show_pins(self.presenter.pinned())
         self.headingChanged.emit()
 
     def _show_banners(self) -> None:

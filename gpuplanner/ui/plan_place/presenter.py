@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, Signal
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Model
 from gpuplanner.engine.estimate import Change, Estimate
-from gpuplanner.engine.search.result import SearchResult
+from gpuplanner.engine.search.result import Candidate, SearchResult
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.store.plan_files import write_plan
 from gpuplanner.store.plans import PlanShelf, Revision, ShelvedPlan
@@ -21,6 +21,7 @@ from gpuplanner.store.store import Store
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.background import Cancel, Jobs
 from gpuplanner.ui.notices import NoticeAction, Notices
+from gpuplanner.ui.pins import MOST_PINS, PinKind, Pins, candidate_pin
 from gpuplanner.ui.plan_place.autosave import Autosave
 from gpuplanner.ui.plan_place.banners import Banner
 from gpuplanner.ui.plan_place.document import PlanDocument
@@ -36,7 +37,6 @@ LAST_PLAN = WINDOW + "plan"
 PLAN, PRESET, WITH = "plan/", "preset/", "with/"
 """What a path begins with: a plan of the shelf, a preset, or `with/gpu|instance|model/<id>`."""
 SAMPLE = "sample"
-MOST_PINS = 6
 
 
 def _read(path: Path, _cancel: Cancel) -> Taken:
@@ -104,7 +104,7 @@ class PlanPresenter(QObject):
         self._open = False
         self.catalog: Any = None
         self.efficiencies: Efficiencies | None = None
-        self.pins: list[MachineChoice] = []
+        self.pins = Pins(settings)
         self.shelf = PlanShelf(workspace.store)
         self.presets: Mapping[str, Plan] = {SAMPLE: workspace.sample(), **workspace.presets}
         """Plans to start from, the sample first."""
@@ -336,15 +336,14 @@ class PlanPresenter(QObject):
             plan = self.plan.model_copy(update={"workload": workload})
             self.document.replace(plan, msg(f"field.{workload.kind}.model"))
 
-    def toggle_pin(self, choice: MachineChoice) -> None:
-        """Take a machine into the comparison, or out of it."""
-        if choice in self.pins:
-            self.pins.remove(choice)
-        elif len(self.pins) >= MOST_PINS:
+    def pinned(self) -> frozenset[str]:
+        """The ids of the pinned machines, of this plan's ranking and of others."""
+        return frozenset(pin.id for pin in self.pins.all() if pin.kind is PinKind.CANDIDATE)
+
+    def toggle_pin(self, candidate: Candidate) -> None:
+        """Take a machine with its numbers into the comparison, or out of it."""
+        if not self.pins.toggle(candidate_pin(candidate, self.plan)):
             self._notices.say(msg("planui.pins_full", most=MOST_PINS), Verdict.WARN)
-            return
-        else:
-            self.pins.append(choice)
         self.pinsChanged.emit()
 
     # --- Banners ------------------------------------------------------------------------------------------------------

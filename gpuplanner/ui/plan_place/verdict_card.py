@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuplanner.engine.estimate import Estimate, Fit
 from gpuplanner.messages import Message, MessageValue, msg
@@ -38,8 +38,7 @@ class VerdictCard(Card):
         self._found = True
         self._tag = VerdictTag(appearance)
         self._machine = Label(appearance, "", TextRole.STRONG)
-        self._way = Label(appearance, "", ink=Ink.MUTED)
-        self._way.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._way = Label(appearance, "", ink=Ink.MUTED, elide=True)
         self.machine_button = Button(appearance, msg("planui.machine.change"), ButtonKind.QUIET, small=True)
         self.machine_button.clicked.connect(self.machineWanted)
         self._limited = Label(appearance, msg("planui.limited_by"), ink=Ink.MUTED)
@@ -62,7 +61,8 @@ class VerdictCard(Card):
         self._capacity.asked.connect(self.asked)
         second = QHBoxLayout()
         second.setSpacing(6)
-        second.addWidget(self._way, 1)
+        second.addWidget(self._way)
+        second.addStretch(1)
         second.addWidget(self._best)
         second.addWidget(self.machine_button)
         self.body.addWidget(self._row)
@@ -103,7 +103,6 @@ class VerdictCard(Card):
         way = way_text(estimate, appearance)
         offer = appearance.said(machine_offer(estimate.machine))
         self._way.say(" · ".join(part for part in (offer, way) if part))
-        self._way.setToolTip(self._way.text())
         limit = limiting(estimate)
         self._limited.setVisible(limit is not None)
         self._limit.setVisible(limit is not None)

@@ -118,6 +118,7 @@ def step_figure(machine: Machine, weight_bytes: float) -> Figure:
     with recording(origins) as kept:
         read_s = read_seconds(weight_bytes, rate, 0.66)
         value = overlapped_seconds(read_s, 0.0061, 0.4)
+    assert isinstance(value, float)
     figure = ranged(value, Unit.SECOND)
     return Figure(
         value, Unit.SECOND, figure.certainty, figure.low, figure.high, figure.rung, figure.why, kept.steps[-1]

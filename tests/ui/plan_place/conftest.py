@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gpuplanner.ui.notices import Notices
 from gpuplanner.ui.places import Context, Location
+from gpuplanner.ui.plan_place import outcome
 from gpuplanner.ui.plan_place.page import PlanPage
 from tests.ui.plan_place.by_hand import FakeWorkspace
 
@@ -23,6 +25,14 @@ def workspace(tmp_path, shipped_catalog, shipped_efficiencies) -> Iterator[FakeW
 def went() -> list[Location]:
     """Where the page asked to go."""
     return []
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch, request) -> None:
+    """Search and explanation follow at once, so that tests need not wait; those of stalls take the real pauses."""
+    if "stalls" not in request.module.__name__:
+        monkeypatch.setattr(outcome, "SEARCH_AFTER_MS", 0)
+        monkeypatch.setattr(outcome, "EXPLAIN_AFTER_MS", 0)
 
 
 @pytest.fixture
@@ -51,7 +61,7 @@ def open_page(qtbot, appearance, settings, jobs, workspace, went) -> Iterator[Ca
 
 
 @pytest.fixture
-def page(open_page, settled) -> PlanPage:
+def page(open_page, settled) -> Any:
     """The page with a serving preset worked out."""
     shown = open_page("preset/chat-70b")
     settled(shown)

@@ -1,6 +1,7 @@
 """Nothing that was typed is lost: not to a crash, a second window, a full disk, or a window that closes."""
 
 import time
+from typing import Any
 
 import pytest
 
@@ -19,8 +20,12 @@ def edit(page, value):
     page.presenter.document.set_value(TOKENS, value)
 
 
+def newest(workspace, plan_id) -> Any:
+    return PlanShelf(workspace.store).latest(plan_id)
+
+
 def stored(workspace, plan_id):
-    return PlanShelf(workspace.store).latest(plan_id).plan.workload.input_tokens
+    return newest(workspace, plan_id).plan.workload.input_tokens
 
 
 def test_a_change_is_on_the_disk_within_a_second(qtbot, page, workspace):
@@ -43,7 +48,7 @@ def test_many_keystrokes_are_few_revisions_named_by_their_field(qtbot, page, wor
     for value in (4, 43, 432, 4321):
         edit(page, value)
     qtbot.waitUntil(lambda: page.presenter.autosave.clean)
-    history = PlanShelf(workspace.store).history(page.presenter.autosave.plan_id)
+    history: Any = PlanShelf(workspace.store).history(page.presenter.autosave.plan_id)
     assert [(r.plan.workload.input_tokens, r.label) for r in history] == [(4321, "field.serving.input_tokens")]
 
 
@@ -80,14 +85,15 @@ def test_another_window_is_told_of_and_both_versions_stay(qtbot, page, open_page
     plan_id = page.presenter.autosave.plan_id
     other = FakeWorkspace(workspace.home, workspace.catalog, workspace.efficiencies)
     shelf = PlanShelf(other.store)
-    theirs = shelf.latest(plan_id)
+    theirs = newest(other, plan_id)
     workload = theirs.plan.workload.model_copy(update={"input_tokens": 555})
     shelf.save(plan_id, theirs.plan.model_copy(update={"workload": workload}), theirs.id, "theirs")
     edit(page, 101)
     qtbot.waitUntil(lambda: bool(page.presenter.banners))
     banner = page.presenter.banners[0]
     assert banner.message == msg("planui.conflict")
-    kept = [r.plan.workload.input_tokens for r in PlanShelf(workspace.store).history(plan_id)]
+    history: Any = PlanShelf(workspace.store).history(plan_id)
+    kept = [revision.plan.workload.input_tokens for revision in history]
     assert {100, 101, 555} <= set(kept)
     banner.actions[0].run()
     assert page.presenter.plan.workload.input_tokens == 555

@@ -1,6 +1,7 @@
 """Editing a plan: one field at a time, with what follows from it, and undo that takes back what a person did."""
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -14,46 +15,46 @@ from gpuplanner.ui.plan_place.fields import all_fields
 from gpuplanner.ui.plan_place.undo import UndoStack
 from gpuplanner.units import Display
 from gpuplanner.workload.plan import MachineChoice
-from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Method, Training
 
-FIELDS = {f.key: f for kind in ("serving", "training") for f in all_fields(kind)}
+FIELDS: dict[str, Any] = {f.key: f for kind in ("serving", "training") for f in all_fields(kind)}
 
 
 @pytest.fixture
-def serving():
+def serving() -> Any:
     return read_plan(shipped("resources") / "presets" / "chat-70b.gpuplan")
 
 
 @pytest.fixture
-def training():
+def training() -> Any:
     return read_plan(shipped("resources") / "presets" / "lora-70b.gpuplan")
 
 
 def test_a_field_is_changed_and_nothing_else(serving):
-    changed = with_value(serving, FIELDS["serving.input_tokens"], 4000.0)
+    changed: Any = with_value(serving, FIELDS["serving.input_tokens"], 4000.0)
     assert changed.workload.input_tokens == 4000
     assert isinstance(changed.workload.input_tokens, int)
-    assert [d.field.name for d in difference(serving, changed).differences] == ["input_tokens"]
+    assert [d.field and d.field.name for d in difference(serving, changed).differences] == ["input_tokens"]
 
 
 def test_a_limit_is_changed(serving):
-    changed = with_value(serving, FIELDS["limits.max_gpus"], 4.0)
+    changed: Any = with_value(serving, FIELDS["limits.max_gpus"], 4.0)
     assert changed.constraints.max_gpus == 4
     assert value_of(changed, FIELDS["limits.max_gpus"]) == 4
 
 
 def test_a_request_rate_takes_the_place_of_concurrency_and_back(serving):
-    rated = with_value(serving, FIELDS["serving.request_rate"], 2.5)
+    rated: Any = with_value(serving, FIELDS["serving.request_rate"], 2.5)
     assert (rated.workload.request_rate, rated.workload.concurrency) == (2.5, None)
-    back = with_value(rated, FIELDS["serving.request_rate"], None)
+    back: Any = with_value(rated, FIELDS["serving.request_rate"], None)
     assert back.workload.concurrency == 32
-    again = with_value(rated, FIELDS["serving.concurrency"], 16)
+    again: Any = with_value(rated, FIELDS["serving.concurrency"], 16)
     assert (again.workload.request_rate, again.workload.concurrency) == (None, 16)
 
 
 def test_neither_concurrency_nor_rate_is_no_load_at_all(serving):
-    assert with_value(serving, FIELDS["serving.concurrency"], None).workload.concurrency == 32
+    changed: Any = with_value(serving, FIELDS["serving.concurrency"], None)
+    assert changed.workload.concurrency == 32
 
 
 def test_another_kind_keeps_what_both_ask(serving):
@@ -74,10 +75,11 @@ def test_the_document_brings_an_earlier_kind_back(serving, qapp):
     document = PlanDocument(serving)
     document.set_kind("training")
     document.set_kind("serving")
-    assert isinstance(document.plan.workload, Serving)
-    assert document.plan.workload.concurrency == serving.workload.concurrency
+    brought: Any = document.plan.workload
+    assert brought.kind == "serving"
+    assert brought.concurrency == serving.workload.concurrency
     document.undo()
-    assert isinstance(document.plan.workload, Training)
+    assert document.plan.workload.kind == "training"
 
 
 @pytest.mark.parametrize(
@@ -113,7 +115,7 @@ def test_a_change_touches_only_what_it_changes(serving):
         }
     )
     smaller = found.model_copy(update={"workload": found.workload.model_copy(update={"concurrency": 11})})
-    changed = with_change(serving, found, smaller)
+    changed: Any = with_change(serving, found, smaller)
     assert changed.workload.concurrency == 11
     assert changed.workload.tensor_parallel is None
     assert changed.machine is None
@@ -166,7 +168,8 @@ def test_a_new_change_forgets_what_was_undone(serving, qapp):
     document = PlanDocument(serving)
     document.set_value(FIELDS["serving.input_tokens"], 4)
     document.undo()
-    assert document.redo_name == msg("field.serving.input_tokens")
+    redone: Any = document.redo_name
+    assert redone == msg("field.serving.input_tokens")
     document.set_value(FIELDS["serving.output_tokens"], 4)
     assert document.redo_name is None
     assert document.undo_name == msg("field.serving.output_tokens")
@@ -176,6 +179,7 @@ def test_a_sample_that_is_changed_is_no_sample(qapp):
     sample = read_plan(shipped("resources") / "sample" / "sample.gpuplan")
     document = PlanDocument(sample)
     document.set_value(FIELDS["serving.input_tokens"], 4)
-    assert not document.plan.sample
+    changed: Any = document.plan
+    assert not changed.sample
     document.undo()
     assert document.plan.sample

@@ -1,5 +1,7 @@
 """The wizard is drawn from the types: every field that they ask has a row, a label and a help in both languages."""
 
+from typing import Any
+
 import pytest
 from PySide6.QtWidgets import QLabel
 
@@ -40,7 +42,7 @@ def test_the_two_languages_differ_where_words_are_not_names():
 
 
 def test_controls_follow_the_annotation():
-    by_name = {f.name: f for f in all_fields("serving")}
+    by_name: dict[str, Any] = {f.name: f for f in all_fields("serving")}
     training = {f.name: f for f in all_fields("training")}
     assert by_name["model"].control is Control.MODEL
     assert by_name["weight_precision"].control is Control.CHOICE

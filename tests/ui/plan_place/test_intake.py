@@ -1,13 +1,14 @@
 """What people drop and paste: plans and models are taken, anything else is told what it is and what to do."""
 
 import json
+from typing import Any
 
 import pytest
 
 from gpuplanner.messages import InputError
 from gpuplanner.store.plan_files import write_plan
 from gpuplanner.ui.plan_place.intake import take_file, take_text, takes
-from gpuplanner.workload.plan import MachineChoice, Plan
+from gpuplanner.workload.plan import MachineChoice
 from gpuplanner.workload.plan_text import plan_to_text
 
 CONFIG = {
@@ -24,7 +25,7 @@ CONFIG = {
 }
 
 
-def plan_of(workspace) -> Plan:
+def plan_of(workspace) -> Any:
     return workspace.presets["chat-8b"]
 
 
@@ -43,7 +44,7 @@ def test_a_plan_under_another_name_is_a_plan(tmp_path, workspace):
 def test_a_configuration_is_a_model(tmp_path):
     path = tmp_path / "config.json"
     path.write_text(json.dumps(CONFIG), encoding="utf-8")
-    taken = take_file(path)
+    taken: Any = take_file(path)
     assert taken.model is not None
     assert taken.model.architecture.layers == 32
     assert taken.model.read_from == "config.json"
@@ -82,8 +83,9 @@ def test_a_file_that_is_gone_is_refused(tmp_path):
 
 def test_pasted_texts(workspace):
     assert take_text(plan_to_text(plan_of(workspace)), workspace).plan == plan_of(workspace)
-    assert take_text(json.dumps(CONFIG), workspace).model.architecture.layers == 32
-    named = take_text("Qwen/Qwen3-32B", workspace)
+    pasted: Any = take_text(json.dumps(CONFIG), workspace)
+    assert pasted.model.architecture.layers == 32
+    named: Any = take_text("Qwen/Qwen3-32B", workspace)
     assert named.model.catalog_id == "Qwen/Qwen3-32B"
     machine = take_text("8x NVIDIA H100 80GB HBM3", workspace).machine
     assert machine == MachineChoice(gpu_id="nvidia-h100-sxm5-80gb", gpus=8, per_node=8)
@@ -147,7 +149,8 @@ def test_the_plan_is_written_to_a_file(qtbot, tmp_path, page, said):
     path = tmp_path / "out.gpuplan"
     page.presenter.save_as(path)
     qtbot.waitUntil(lambda: "planui.written" in said(page))
-    assert take_file(path).plan.workload == page.presenter.plan.workload
+    written: Any = take_file(path)
+    assert written.plan.workload == page.presenter.plan.workload
 
 
 def test_a_file_that_cannot_be_written_says_so(qtbot, tmp_path, page, said):

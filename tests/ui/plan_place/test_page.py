@@ -1,5 +1,7 @@
 """The page: edits arrive in the results, numbers explain themselves, machines are chosen, all of it by keyboard too."""
 
+from typing import Any
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -8,6 +10,7 @@ from PySide6.QtTest import QTest
 from gpuplanner.engine.estimate import Fit
 from gpuplanner.messages import InputError, msg
 from gpuplanner.store.settings import LANGUAGE, MEMORY, THEME
+from gpuplanner.ui.pins import Pins
 from gpuplanner.ui.places import Location
 from gpuplanner.ui.plan_place.columns import MACHINES
 from gpuplanner.ui.plan_place.figure_link import FigureLink
@@ -263,24 +266,38 @@ def test_when_nothing_fits_the_page_says_so_and_still_shows_the_nearest(page, wo
     assert page.presenter.outcome.worked.estimate is not None
 
 
-def test_machines_are_pinned_and_compared(page, went):
+def test_machines_are_pinned_and_compared(page, went, settings):
     table = page.machines.tables["serving"]
     ids = [table.rows.row(at).id for at in range(2)]
     for row in ids:
         table.checkClicked.emit(row, "machine")
+    pins: Any = Pins(settings).all()
+    assert [pin.candidate.gpus for pin in pins] == [page.machines._candidates[i].machine.gpus for i in ids]
+    assert pins[0].candidate.metrics["tpot_s"] == pytest.approx(0.024)
+    assert table.rows.look(table.rows.row(0), table.rows.columns[0]).check
     compare = next(a for a in page.heading().actions if a.id == "compare")
     assert compare.enabled
     compare.run()
-    assert went == [Location("compare", ",".join(ids))]
+    assert went == [Location("compare")]
     table.checkClicked.emit(ids[0], "machine")
-    assert len(page.presenter.pins) == 1
+    assert len(Pins(settings).all()) == 1
 
 
 def test_no_more_than_six_are_compared(page, said):
-    for gpus in range(1, 8):
-        page.presenter.toggle_pin(MachineChoice(gpu_id="nvidia-l40s", gpus=gpus, per_node=8))
-    assert len(page.presenter.pins) == 6
+    table = page.machines.tables["serving"]
+    for row in [table.rows.row(at).id for at in range(7)]:
+        table.checkClicked.emit(row, "machine")
+    assert len(page.presenter.pins.all()) == 6
     assert "planui.pins_full" in said(page)
+
+
+def test_what_other_places_unpin_is_not_ticked_any_more(page, settings):
+    table = page.machines.tables["serving"]
+    table.checkClicked.emit(table.rows.row(0).id, "machine")
+    page.hide()
+    Pins(settings).clear()
+    page.show()
+    assert table.rows.look(table.rows.row(0), table.rows.columns[0]).check is False
 
 
 def test_the_smallest_change_is_made_by_a_click_and_undone(page, settled):
@@ -300,7 +317,7 @@ def test_the_smallest_change_is_made_by_a_click_and_undone(page, settled):
 
 
 def test_the_search_time_goes_to_the_status_bar(qtbot, page, settled):
-    heard = []
+    heard: list[Any] = []
     page.workSaid.connect(heard.append)
     type_into(number(page, "concurrency"), "70")
     settled(page)
@@ -325,11 +342,12 @@ def test_the_model_picker_finds_and_sets_a_model(page, appearance, settled):
 def test_the_machine_picker_takes_a_count(page, appearance):
     catalog = page.presenter.catalog
     items = machine_items(catalog, "4 h100 sxm", appearance)
-    choice = choice_of_row(items[0].id)
+    choice: Any = choice_of_row(items[0].id)
     assert (choice.gpu_id, choice.gpus) == ("nvidia-h100-sxm5-80gb", 4)
     assert choice_of_row(machine_items(catalog, "", appearance)[0].id) is None
     offer = next(i for i in machine_items(catalog, "p5.48xlarge", appearance) if i.id.startswith("instance/"))
-    assert choice_of_row(offer.id).instance_id in catalog.instances
+    offered: Any = choice_of_row(offer.id)
+    assert offered.instance_id in catalog.instances
 
 
 def test_limits_name_what_the_catalog_has(page):

@@ -1,0 +1,73 @@
+"""The page over the real engine: every preset is worked out, and everything that it shows has a name."""
+
+import pytest
+
+from gpuplanner.engine.explaining import explanation
+from gpuplanner.messages import Language, Translator
+from gpuplanner.ui.settings import MemorySettings
+from gpuplanner.workspace import Workspace
+from tests.ui.checks import clipped, missing_glyphs
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    workspace = Workspace(tmp_path_factory.mktemp("home"))
+    yield workspace
+    workspace.store.close()
+
+
+PRESETS = ("sample", "chat-8b", "moe-deepseek", "laptop-8b", "pretrain-7b", "qlora-8b")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_is_worked_out_without_a_problem(qtbot, open_page, settled, real, preset, settings):
+    page = open_page(f"preset/{preset}", store=real)
+    settled(page)
+    outcome = page.presenter.outcome
+    assert outcome.worked.problem is None
+    assert outcome.searched.problem is None
+    assert outcome.worked.estimate is not None
+    assert len(outcome.searched.result.candidates) + len(outcome.searched.result.rejections) > 500
+    qtbot.waitUntil(lambda: clipped(page) == [], timeout=3000)
+    assert missing_glyphs(page) == []
+
+
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_everything_in_an_estimate_has_a_name(real, preset, language):
+    plan = real.sample() if preset == "sample" else real.presets[preset]
+    made = real.explained(plan if plan.machine else real.with_best_machine(plan))
+    translator = Translator(language)
+    wanted = {f"metric.{name}" for name in made.metrics} | {f"host.{need.id}" for need in made.host}
+    wanted |= {f"limit.{limit.value}" for limit, _ in made.limits}
+    wanted |= {f"phase.{phase.id}" for phase in made.memory.phases}
+    wanted |= {f"part.{part.id}" for part in made.time}
+    wanted |= {f"part.{part.id}" for phase in made.memory.phases for part in phase.parts}
+    for figure in (*made.metrics.values(), made.memory.needed, made.memory.reserved):
+        wanted |= {row.name_id for row in explanation(figure)}
+    assert {name for name in wanted if not translator.has(name)} == set()
+
+
+def test_typing_over_the_real_engine_keeps_the_window_alive(open_page, settled, real):
+    from tests.ui.plan_place.test_stalls import ALLOWED_MS, typed
+    from tests.ui.stalls import watch_stalls
+
+    page = open_page("preset/chat-70b", store=real)
+    settled(page)
+    rows = [page.wizard.row(f"serving.{name}") for name in ("input_tokens", "concurrency")]
+    with watch_stalls() as stalls:
+        for row, text in zip(rows, ("3000", "48"), strict=True):
+            typed(stalls, row, text)
+        stalls.pump_until(lambda: page.presenter.outcome.searched.current, timeout_s=20)
+        stalls.pump(0.4)
+    assert page.presenter.outcome.worked.estimate.plan.workload.concurrency == 48
+    assert stalls.longest_cpu_ms < ALLOWED_MS
+
+
+def test_settings_of_the_page_are_forgotten_with_the_layout(open_page, settings):
+    assert isinstance(settings, MemorySettings)
+    page = open_page("preset/chat-8b")
+    page.columns._save()
+    assert settings.kept("window.plan.split") is not None
+    settings.forget("window.")
+    assert settings.kept("window.plan.split") is None
