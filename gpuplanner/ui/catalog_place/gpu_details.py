@@ -43,9 +43,14 @@ def gpu_groups(gpu: Gpu) -> tuple[FactGroup, ...]:
 
 
 def _compute(gpu: Gpu) -> Iterable[Row]:
-    """BF16 and FP16 are one row where they are one number, as they are on most GPUs."""
+    """BF16 and FP16 are one row where they are one number, as on most GPUs, and nothing of BF16 would be lost."""
     bf16, fp16 = gpu.known(P.BF16_FLOP_PER_S), gpu.known(P.FP16_FLOP_PER_S)
-    same = bf16 is not None and fp16 is not None and bf16.fact == fp16.fact
+    same = (
+        bf16 is not None
+        and fp16 is not None
+        and bf16.fact == fp16.fact
+        and all(other in fp16.others for other in bf16.others)
+    )
     for name in COMPUTE:
         known = gpu.known(name)
         if known is None or (same and name is P.BF16_FLOP_PER_S):

@@ -63,4 +63,4 @@ def _prices(instance: Instance) -> Iterable[Row]:
     if not instance.prices:
         yield WordRow(msg("catalogui.price.title"), msg("catalogui.price.unknown"))
     for price in instance.prices:
-        yield PriceRow(price, None)
+        yield PriceRow(price)

@@ -26,11 +26,14 @@ class LinkRow(KeyboardFocus, QAbstractButton):
         note: str = "",
         value_note: str = "",
         tip: str = "",
+        *,
+        strong: bool = False,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._appearance = appearance
         self._value = value
+        self._role = TextRole.STRONG if strong else TextRole.BODY
         self._note = note
         self._value_note = value_note
         self.setText(name)
@@ -76,7 +79,7 @@ class LinkRow(KeyboardFocus, QAbstractButton):
         painter.setFont(font(TextRole.NUMBER))
         width = QFontMetricsF(painter.font()).horizontalAdvance(self._value) + 1
         draw_text(painter, upper.adjusted(upper.width() - width, 0, 0, 0), self._value, tokens.text, right)
-        painter.setFont(font(TextRole.BODY))
+        painter.setFont(font(self._role))
         draw_text(painter, upper.adjusted(0, 0, -width - 8 if self._value else 0, 0), self.text(), tokens.text)
         if two_lines:
             lower = upper.translated(0, inside.height() / 2)

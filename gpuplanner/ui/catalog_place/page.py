@@ -148,7 +148,7 @@ class CatalogPage(Page):
         if table is None:
             return
         proposed = f"gpuplanner-{self.presenter.table.value}.csv"
-        title = self._appearance.text("catalogui.export.label")
+        title = self._appearance.text("catalogui.export.title")
         name, _ = QFileDialog.getSaveFileName(self, title, proposed, "CSV (*.csv)")
         if name:
             self.export_to(Path(name))
@@ -208,7 +208,7 @@ class CatalogPage(Page):
             table.rowOpened.connect(lambda _id: self._into_details())
             table.checkClicked.connect(lambda entry_id, _column: self.presenter.toggle_pin(entry_id))
             table.copied.connect(self._copied)
-            table.rows.loaded.connect(self._loaded)
+            table.rows.loaded.connect(lambda loaded=table: self._loaded(loaded))
             table.set_note(self._filter_note)
         catalog = self.presenter.read.catalog if self.presenter.read else None
         if catalog is not None:
@@ -243,9 +243,9 @@ class CatalogPage(Page):
         if source is not None:
             table.set_source(source)
 
-    def _loaded(self) -> None:
-        table, read = self.current_table(), self.presenter.read
-        if table is None or read is None:
+    def _loaded(self, table: DataTable) -> None:
+        read = self.presenter.read
+        if read is None or table is not self.current_table():
             return
         total = read.count(self.presenter.table)
         self.table_view.bar.show_count(table.rows.total, total)
@@ -254,6 +254,8 @@ class CatalogPage(Page):
                 self.table_view.show_table(self.presenter.table)
             if self.presenter.entry is None and table.rows.total:
                 self._choose_first(table)
+            else:
+                self._find_row()
             return
         self._explain_empty()
 
@@ -269,6 +271,9 @@ class CatalogPage(Page):
         terms, display = self.presenter.terms(), self._appearance.display
 
         def show(found: object) -> None:
+            table = self.current_table()
+            if self.presenter.terms() != terms or self.table_view.shows_similar or table is None or table.rows.total:
+                return
             says = {term: self._says(term) for term in terms}
             self.table_view.empty.show_reasons(shown.label, found, says)  # type: ignore[arg-type]
             self.table_view.show_empty()
@@ -287,7 +292,8 @@ class CatalogPage(Page):
 
         def found(position: int | None) -> None:
             if position is not None and self.presenter.entry == entry and position < table.rows.total:
-                table.scrollTo(table.rows.index(position, 0), DataTable.ScrollHint.PositionAtCenter)
+                table.choose_at(position, entry.id)
+                table.scrollTo(table.currentIndex(), DataTable.ScrollHint.PositionAtCenter)
 
         self._finding.run(lambda _cancel: source.position(keys, entry.id), found)
 

@@ -38,10 +38,9 @@ class NumberRow:
 
 @dataclass(frozen=True, slots=True)
 class PriceRow:
-    """A price, and in US dollars where its currency has a rate."""
+    """A price as it was published."""
 
     price: Price
-    usd_per_hour: float | None
 
 
 Row = FactRow | WordRow | NumberRow | PriceRow

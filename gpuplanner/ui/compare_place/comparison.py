@@ -40,7 +40,7 @@ class ComparedGroup:
 
 
 def compare(subjects: Sequence[Subject], *, only_differences: bool = False) -> tuple[ComparedGroup, ...]:
-    """The subjects side by side. Rows that have no value at all are left out."""
+    """The subjects side by side. Rows with no value, or with the titles again, are left out."""
     groups = []
     for group in property_groups():
         rows = [row for prop in group.properties if (row := _row(prop, subjects)) is not None]
@@ -52,7 +52,7 @@ def compare(subjects: Sequence[Subject], *, only_differences: bool = False) -> t
 
 def _row(prop: Property, subjects: Sequence[Subject]) -> ComparedRow | None:
     values = [prop.read(subject) for subject in subjects]
-    if all(value is None for value in values):
+    if all(value is None or value == subject.title for value, subject in zip(values, subjects, strict=True)):
         return None
     best = _best(values, prop.better)
     cells = tuple(Cell(v, at in best, prop.known(s)) for at, (v, s) in enumerate(zip(values, subjects, strict=True)))

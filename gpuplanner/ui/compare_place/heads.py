@@ -28,7 +28,7 @@ class Head(QWidget):
 
     def __init__(self, appearance: Appearance, subject: Subject, *, first: bool, last: bool) -> None:
         super().__init__()
-        self.name = LinkRow(appearance, subject.title, note=about(subject, appearance))
+        self.name = LinkRow(appearance, subject.title, note=about(subject, appearance), strong=True)
         self.name.clicked.connect(self.opened)
         self.left = _small(appearance, "compareui.left", "arrow-left")
         self.left.clicked.connect(lambda: self.moved.emit(-1))

@@ -170,7 +170,7 @@ def _gpu() -> tuple[Property, ...]:
         return lambda subject: getattr(subject.gpu, name) or None if subject.gpu is not None else None
 
     def name(subject: Subject) -> Value:
-        return subject.gpu.name if subject.gpu is not None and (subject.instance or subject.candidate) else None
+        return subject.gpu.name if subject.gpu is not None else None
 
     return (
         Property("gpu", msg("search.column.gpu"), name),
