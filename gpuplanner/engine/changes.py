@@ -81,7 +81,24 @@ def _helps(made: Estimate, found: Estimate) -> bool:
 
 
 def _together(made: Estimate, tried: Try) -> Change | None:
-    """The shortest run of changes, one on top of the other and each of another kind, with which it works."""
+    """The fewest changes, each of another kind, with which it works: two, else a run of them."""
+    return _pair(made, tried) or _run(made, tried)
+
+
+def _pair(made: Estimate, tried: Try) -> Change | None:
+    """The first two settings with which it works together."""
+    for first in setting_proposals(made):
+        at = tried(first)
+        for second in setting_proposals(at) if at else ():
+            if second.what.id != first.what.id:
+                change = _change(made, replace(second, what=_all_of([first.what, second.what])), tried)
+                if change is not None:
+                    return change
+    return None
+
+
+def _run(made: Estimate, tried: Try) -> Change | None:
+    """Changes one on top of the other, in the order in which they are proposed, until it works."""
     at = made
     done: dict[str, Message] = {}
     while len(done) < MOST_CHANGES:

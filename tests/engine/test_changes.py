@@ -9,6 +9,7 @@ from gpuplanner.engine.machines import bare, choice_of, machine_of
 from gpuplanner.messages import Language, Translator
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan
+from gpuplanner.workload.precision import KvPrecision, WeightPrecision
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Framework, Method, Recomputation, Sharding, Training
 
@@ -124,6 +125,25 @@ def test_changes_that_help_only_together_are_found(advise):
     assert (changed.micro_batch, changed.fused_loss, changed.recomputation) == (1, True, Recomputation.FULL)
     text = Translator(Language.ENGLISH).text(made.changes[0].what)
     assert text.startswith("Micro-batch of 1, the rest accumulated; Fused loss")
+
+
+def test_two_settings_are_found_where_none_helps_alone(advise):
+    """A 70B in FP8 on one card: a larger share makes room, but the first token is late until requests are fewer."""
+    workload = Serving(
+        model=ModelChoice(catalog_id="meta-llama/Meta-Llama-3.1-70B"),
+        weight_precision=WeightPrecision.FP8,
+        kv_precision=KvPrecision.FP8,
+        concurrency=64,
+        ttft_goal_s=1.5,
+        tpot_goal_s=0.05,
+    )
+    _, made = advise(workload, "nvidia-h100-sxm5-80gb", 1)
+    assert made.fit is Fit.DOES_NOT_FIT
+    both = made.changes[0]
+    assert both.what.id == "change.and"
+    assert both.plan.machine == made.plan.machine
+    assert both.plan.workload.memory_utilisation == 0.95
+    assert 1 < both.plan.workload.concurrency < 64
 
 
 def test_a_cluster_is_told_how_many_nodes_its_deadline_takes(shipped_catalog, shipped_efficiencies):
