@@ -4,8 +4,6 @@ Host, cost and power come later (`estimating.py`). Two memory numbers are told a
 runtime, activations, graphs, the cache of the requests at work) and what the server reserves (its pool besides).
 """
 
-from math import inf
-
 from gpuplanner.catalog.architecture import ModelArchitecture, Role
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.estimate import Estimate, Fit, Limit, Memory, Part, Phase, Way
@@ -75,7 +73,7 @@ def estimate_serving(
     parts: tuple[Part, ...] = ()
     if runs and not result.saturated:
         parts = step_parts(result, found.numbers, way, spreads)
-        metrics |= _rates(result, load, way, spreads)
+        metrics |= _rates(result, load, spreads)
     return Estimate(
         plan=plan,
         machine=machine,
@@ -190,10 +188,8 @@ def _room(
     return metrics
 
 
-def _rates(result: ServingNumbers, load: LoadNumbers, way: WayNumbers, spreads: Spreads) -> dict[str, Figure]:
+def _rates(result: ServingNumbers, load: LoadNumbers, spreads: Spreads) -> dict[str, Figure]:
     """Times and throughput of a server that runs and keeps up."""
-    clients = load.concurrency if load.request_per_s is None else inf
-    at_work = serving_pool.sequences_at_work(result.resident, way.replicas, clients)
     answered = serving_time.request_seconds(result.ttft_s, result.tpot_s, load.output_tokens)
     return {
         "ttft_s": time_figure(result.ttft_s, spreads.first_token),
@@ -202,7 +198,7 @@ def _rates(result: ServingNumbers, load: LoadNumbers, way: WayNumbers, spreads: 
         "output_tokens_per_s": rate_figure(result.output_tokens_per_s, Unit.TOKEN_PER_S, spreads.rate),
         "request_per_s": _request_rate(result, load, spreads),
         "prefill_tokens_per_s": rate_figure(result.prefill_tokens_per_s, Unit.TOKEN_PER_S, spreads.rate),
-        "resident_sequences": _at_work(at_work, result, load, spreads),
+        "resident_sequences": _at_work(result, load, spreads),
     }
 
 
@@ -213,11 +209,11 @@ def _request_rate(result: ServingNumbers, load: LoadNumbers, spreads: Spreads) -
     return rate_figure(result.request_per_s, Unit.REQUEST_PER_S, spreads.rate)
 
 
-def _at_work(at_work: Number, result: ServingNumbers, load: LoadNumbers, spreads: Spreads) -> Figure:
+def _at_work(result: ServingNumbers, load: LoadNumbers, spreads: Spreads) -> Figure:
     """With a number of clients that all fit it is that number; the pool or a rate makes it an estimate."""
     if load.request_per_s is None and result.resident < result.places:
-        return certain(at_work, Unit.COUNT)
-    return count_figure(at_work, spreads.rate)
+        return certain(result.at_work, Unit.COUNT)
+    return count_figure(result.at_work, spreads.rate)
 
 
 def _way(way: WayNumbers, workload: Serving, model: ModelArchitecture, precision: str, found: Found) -> Way:

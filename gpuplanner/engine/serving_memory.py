@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf
 
 from gpuplanner.engine.formulas import kv_cache, serving_pool, serving_time, weights
-from gpuplanner.engine.formulas.elementwise import Condition, Number, floor, maximum, minimum, where
+from gpuplanner.engine.formulas.elementwise import Condition, Number, maximum, minimum, where
 from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
 
 
@@ -138,22 +138,17 @@ def longest_request_tokens(
     share = server.cache_copies * stage_layers / model.layers
     extras = [server.window_blocks * server.block_tokens * (k.window < inf) for k in kinds]
     held = held + sum(slope * extra for slope, extra in zip(slopes, extras, strict=True))
+    windows = [
+        kv_cache.reserved_tokens(k.window, server.max_batched_tokens, inf, server.block_tokens, 0.0) for k in kinds
+    ]
     longest: Number = 0.0
-    for flat in range(len(kinds) + 1):
-        growing = sum(slopes[flat:])
-        windows = [k.window - 1.0 + server.max_batched_tokens for k in kinds[:flat]]
-        full = held + sum(s * w for s, w in zip(slopes[:flat], windows, strict=True))
-        if flat == len(kinds) or (windows and windows[-1] == inf):
-            break
-        longest = maximum(longest, serving_pool.longest_tokens(pool / share, full, growing))
-    if kinds and kinds[-1].window == inf:
-        return _whole_blocks(longest, server)
-    full = held + sum(s * (k.window - 1.0 + server.max_batched_tokens) for s, k in zip(slopes, kinds, strict=True))
-    return where(pool / share >= full, inf, _whole_blocks(longest, server))
-
-
-def _whole_blocks(tokens: Number, server: ServerNumbers) -> Number:
-    return floor(tokens / server.block_tokens) * server.block_tokens
+    full = held
+    for flat, (slope, window) in enumerate(zip(slopes, windows, strict=True)):
+        longest = maximum(longest, serving_pool.longest_tokens(pool / share, full, sum(slopes[flat:])))
+        if kinds[flat].window == inf:
+            return kv_cache.whole_block_tokens(longest, server.block_tokens)
+        full = full + slope * window
+    return where(pool / share >= full, inf, kv_cache.whole_block_tokens(longest, server.block_tokens))
 
 
 def _activations(model: ModelNumbers, server: ServerNumbers, tensor: Number) -> Number:

@@ -18,12 +18,13 @@ without end. Concurrency and request rate are those of all replicas together.
 """
 
 from dataclasses import dataclass
+from math import inf
 
 from gpuplanner.engine.formulas import serving_pool, serving_time
 from gpuplanner.engine.formulas.elementwise import Condition, Number, maximum, minimum, where
 from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
 from gpuplanner.engine.serving_memory import MemoryNumbers, memory_numbers
-from gpuplanner.engine.serving_passes import PassNumbers, decode_step, prefill_pass
+from gpuplanner.engine.serving_passes import GroupReach, PassNumbers, decode_step, group_reach, prefill_pass
 from gpuplanner.workload.serving import Serving
 
 RATE_ITERATIONS = 4
@@ -34,12 +35,14 @@ RATE_ITERATIONS = 4
 class ServingNumbers:
     """What a way of running comes to. Times are means over requests; the time per token leaves the first token out.
 
-    `resident`: requests at work at once on one replica; `places`: how many it could hold. `prefill`: one prompt.
+    `resident`: requests at work at once on a replica that has clients, `at_work`: on all replicas; `places`: how many a
+    replica could hold. `prefill`: one prompt.
     """
 
     memory: MemoryNumbers
     places: Number
     resident: Number
+    at_work: Number
     step: PassNumbers
     prefill: PassNumbers
     ttft_s: Number
@@ -81,18 +84,18 @@ def serving_numbers(
     admitted = where(server.admits_whole > 0, memory.sequence_bytes, memory.mean_sequence_bytes)
     fits = serving_pool.sequences_in_pool(memory.pool_bytes, admitted, way.attention_ranks)
     places = serving_pool.resident_sequences(server.max_sequences, server.max_sequences, fits)
-    parts = model, gpu, server, load, way
+    parts = model, gpu, server, load, way, group_reach(gpu, way)
     if load.request_per_s is None:
         return _closed(parts, memory, places, fits)
     return _open(parts, memory, places, load.request_per_s / way.replicas)
 
 
-_Parts = tuple[ModelNumbers, GpuNumbers, ServerNumbers, LoadNumbers, WayNumbers]
+_Parts = tuple[ModelNumbers, GpuNumbers, ServerNumbers, LoadNumbers, WayNumbers, GroupReach]
 
 
 def _closed(parts: _Parts, memory: MemoryNumbers, places: Number, fits: Number) -> ServingNumbers:
     """A fixed number of clients, each of which asks again when it has been answered."""
-    _, _, server, load, way = parts
+    _, _, server, load, way, _ = parts
     offered = maximum(load.concurrency / way.replicas, 1.0)
     resident = serving_pool.resident_sequences(offered, server.max_sequences, fits)
     work = _work(parts, resident)
@@ -148,11 +151,13 @@ def _resident_at_rate(parts: _Parts, places: Number, rate: Number) -> tuple[Numb
 
 
 def _work(parts: _Parts, sequences: Number) -> _Work:
-    model, gpu, server, load, way = parts
+    model, gpu, server, load, way, group = parts
     prompt = maximum(load.input_tokens - load.prefix_tokens, 1.0)
-    prefill, passes = prefill_pass(model, gpu, server, way, prompt, load.prefix_tokens, sequences, load.output_tokens)
+    prefill, passes = prefill_pass(
+        model, gpu, server, way, group, prompt, load.prefix_tokens, sequences, load.output_tokens
+    )
     context = serving_time.mean_context_tokens(load.input_tokens, load.output_tokens)
-    step = decode_step(model, gpu, server, way, sequences, context)
+    step = decode_step(model, gpu, server, way, group, sequences, context)
     stages = 1.0 + (way.pipeline_parallel - 1.0) * server.stages_overlap
     alone = serving_time.pipelined_prefill_seconds(prefill.total_s, passes, stages)
     share = serving_time.prefill_share_seconds(prefill.total_s, passes, sequences, stages)
@@ -172,16 +177,19 @@ def _result(
 ) -> ServingNumbers:
     load, way = parts[3], parts[4]
     prompt = maximum(load.input_tokens - load.prefix_tokens, 1.0)
+    clients = load.concurrency if load.request_per_s is None else inf
+    requests = serving_time.all_requests_per_second(rate, way.replicas, clients)
     return ServingNumbers(
         memory=memory,
         places=places,
         resident=resident,
+        at_work=serving_pool.sequences_at_work(resident, way.replicas, clients),
         step=work.step,
         prefill=work.prefill,
         ttft_s=ttft,
         tpot_s=tpot,
-        request_per_s=serving_time.all_requests_per_second(rate, way.replicas),
-        output_tokens_per_s=serving_time.output_tokens_per_second(rate, load.output_tokens, way.replicas),
+        request_per_s=requests,
+        output_tokens_per_s=serving_time.output_tokens_per_second(requests, load.output_tokens),
         prefill_tokens_per_s=serving_time.prefill_tokens_per_second(prompt, work.alone_s),
         saturated=saturated,
     )

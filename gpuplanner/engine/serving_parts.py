@@ -15,7 +15,6 @@ def step_parts(result: ServingNumbers, gpu: GpuNumbers, way: WayNumbers, spreads
     attention = Limit.HBM if step.cache_s >= step.attention_s else Limit.COMPUTE
     link = Limit.NETWORK if way.tensor_parallel > gpu.gpus_per_node else Limit.LINK
     prompts = serving_time.between_tokens_seconds(result.tpot_s, step.total_s)
-    prefill_limit = Limit.COMPUTE if result.prefill.compute_s >= result.prefill.weights_s else Limit.HBM
     named = (
         ("weights_read", reading, Limit.HBM),
         ("multiply", multiplying, Limit.COMPUTE),
@@ -24,6 +23,18 @@ def step_parts(result: ServingNumbers, gpu: GpuNumbers, way: WayNumbers, spreads
         ("exchange", step.exchange_s, link),
         ("launch", step.launch_s, Limit.LATENCY),
         ("host", step.host_s, Limit.CPU),
-        ("prompts", prompts, prefill_limit),
+        ("prompts", prompts, _prompt_limit(result, link)),
     )
     return tuple(Part(name, time_figure(value, spreads.token), limit) for name, value, limit in named if value)
+
+
+def _prompt_limit(result: ServingNumbers, link: Limit) -> Limit:
+    """What prompts spend most of their time on."""
+    prefill = result.prefill
+    spent = {
+        Limit.COMPUTE: float(prefill.compute_s + prefill.attention_s),
+        Limit.HBM: float(prefill.weights_s),
+        link: float(prefill.exchange_s),
+        Limit.LATENCY: float(prefill.launch_s),
+    }
+    return max(spent, key=lambda limit: spent[limit])

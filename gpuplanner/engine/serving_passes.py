@@ -36,8 +36,23 @@ class PassNumbers:
     total_s: Number
 
 
+@dataclass(frozen=True, slots=True)
+class GroupReach:
+    """What the tensor-parallel group reaches on its links, and over how many nodes it spans."""
+
+    nodes: Number
+    efficiency: Number
+    latency_s: Number
+
+
 def decode_step(
-    model: ModelNumbers, gpu: GpuNumbers, server: ServerNumbers, way: WayNumbers, sequences: Number, context: Number
+    model: ModelNumbers,
+    gpu: GpuNumbers,
+    server: ServerNumbers,
+    way: WayNumbers,
+    group: GroupReach,
+    sequences: Number,
+    context: Number,
 ) -> PassNumbers:
     """One token for each of `sequences` requests that have `context` tokens behind them on average."""
     ranks = way.tensor_parallel / way.attention_ranks
@@ -58,7 +73,7 @@ def decode_step(
     multiply = gemm.multiply_seconds(flops, gpu.attention_flop_per_s, gpu.attention_utilisation)
     attend = attention.decode_attention_seconds(cache_s, multiply)
     between = _between(model, gpu, way, own)
-    exchange = _exchange(model, gpu, way, rows, 1.0)
+    exchange = _exchange(model, gpu, way, group, rows, 1.0)
     launch = serving_time.launch_seconds(model.layers, gpu.layer_s, model.moe_layers, gpu.moe_layer_s)
     host = serving_time.host_seconds(server.step_s, server.sequence_s, sequences)
     total = serving_time.step_seconds(matrices, attend, between, exchange, launch, host)
@@ -70,6 +85,7 @@ def prefill_pass(
     gpu: GpuNumbers,
     server: ServerNumbers,
     way: WayNumbers,
+    group: GroupReach,
     prompt: Number,
     prefix: Number,
     sequences: Number,
@@ -85,13 +101,13 @@ def prefill_pass(
     for kind in model.cache:
         seen = attention.mean_attended_tokens(prompt, prefix, kind.attended)
         flops = attention.attention_flops(flops, prompt, seen, kind.prefill_flops_per_pair, way.tensor_parallel)
-        scores = attention.score_bytes(scores, prompt, seen, kind.heads, gpu.pair_bytes, way.tensor_parallel)
+        scores = attention.attention_score_bytes(scores, prompt, seen, kind.heads, gpu.pair_bytes, way.tensor_parallel)
     attend = attention.prefill_attention_seconds(
         gemm.multiply_seconds(flops, gpu.attention_flop_per_s, gpu.attention_utilisation),
         gemm.read_seconds(scores, gpu.hbm_bytes_per_s, gpu.hbm_share),
     )
     between = _between(model, gpu, way, prompt)
-    exchange = _exchange(model, gpu, way, rows, passes)
+    exchange = _exchange(model, gpu, way, group, rows, passes)
     launch = serving_time.launch_seconds(model.layers, gpu.layer_s, model.moe_layers, gpu.moe_layer_s)
     own_pass = serving_time.own_pass_seconds(launch, server.step_s, passes, server.shares_step)
     total = serving_time.step_seconds(matrices, attend, between, exchange, own_pass, 0.0)
@@ -112,7 +128,9 @@ def _matrices(
     The output projection sees every row while decoding, and only the last one of a prompt, which is left out.
     """
     tensor = way.tensor_parallel
-    loaded = moe.experts_loaded(model.experts, model.experts_per_token, rows)
+    loaded: Number = 1.0
+    if model.expert_bytes:
+        loaded = moe.experts_loaded(model.experts, model.experts_per_token, rows)
     read = moe.read_weight_bytes(
         model.attention_bytes, way.attention_ranks, model.mlp_bytes, model.head_bytes if decoding else 0.0,
         model.expert_bytes, loaded, model.experts, tensor, model.copied_bytes,
@@ -137,16 +155,32 @@ def _between(model: ModelNumbers, gpu: GpuNumbers, way: WayNumbers, tokens: Numb
     return gemm.read_seconds(moved, gpu.hbm_bytes_per_s, gpu.hbm_share)
 
 
-def _exchange(model: ModelNumbers, gpu: GpuNumbers, way: WayNumbers, rows: Number, passes: Number) -> Number:
+def group_reach(gpu: GpuNumbers, way: WayNumbers) -> GroupReach:
+    """What the tensor-parallel group of a way reaches; the same in every pass."""
+    inside = minimum(way.tensor_parallel, gpu.gpus_per_node)
+    return GroupReach(
+        nodes=maximum(way.tensor_parallel / gpu.gpus_per_node, 1.0),
+        efficiency=group_efficiency(gpu.link_efficiency, gpu.link_efficiency_growth, inside),
+        latency_s=group_latency_seconds(gpu.link_latency_s, gpu.link_latency_growth, inside),
+    )
+
+
+def _exchange(
+    model: ModelNumbers, gpu: GpuNumbers, way: WayNumbers, group: GroupReach, rows: Number, passes: Number
+) -> Number:
     tensor, stages = way.tensor_parallel, way.pipeline_parallel
-    nodes = maximum(tensor / gpu.gpus_per_node, 1.0)
-    inside = minimum(tensor, gpu.gpus_per_node)
     payload = serving_time.hidden_bytes(rows, model.hidden, model.activation_bytes)
     reduce_s = spanning_seconds(
-        payload, 2.0, tensor, nodes, gpu.link_bytes_per_s,
-        group_efficiency(gpu.link_efficiency, gpu.link_efficiency_growth, inside),
-        group_latency_seconds(gpu.link_latency_s, gpu.link_latency_growth, inside),
-        gpu.network_bytes_per_s, gpu.network_efficiency, gpu.network_latency_s,
-    )  # fmt: skip
+        payload,
+        2.0,
+        tensor,
+        group.nodes,
+        gpu.link_bytes_per_s,
+        group.efficiency,
+        group.latency_s,
+        gpu.network_bytes_per_s,
+        gpu.network_efficiency,
+        gpu.network_latency_s,
+    )
     send_s = send_seconds(payload, gpu.send_bytes_per_s, 1.0, gpu.send_latency_s)
     return serving_time.exchange_seconds(passes, model.layers, reduce_s, stages - 1.0, send_s)

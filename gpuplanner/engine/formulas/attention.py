@@ -41,13 +41,13 @@ def decode_attention_seconds(read_s: Number, multiply_s: Number) -> Number:
 
 
 @formula(
-    Unit.BYTE, "score_bytes + prompt_tokens · tokens · heads · pair_bytes / ranks", "scores written and read again"
+    Unit.BYTE, "moved_bytes + prompt_tokens · tokens · heads · pair_bytes / ranks", "scores written and read again"
 )
-def score_bytes(
-    score_bytes: Number, prompt_tokens: Number, tokens: Number, heads: Number, pair_bytes: Number, ranks: Number
+def attention_score_bytes(
+    moved_bytes: Number, prompt_tokens: Number, tokens: Number, heads: Number, pair_bytes: Number, ranks: Number
 ) -> Number:
     """Bytes of the matrix of scores that one GPU moves for a prompt, added to those counted before."""
-    return score_bytes + prompt_tokens * tokens * heads * pair_bytes / ranks
+    return moved_bytes + prompt_tokens * tokens * heads * pair_bytes / ranks
 
 
 @formula(Unit.SECOND, "multiply_s + scores_s", "writing the scores does not overlap with multiplying")

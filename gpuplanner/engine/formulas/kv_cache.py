@@ -1,6 +1,6 @@
 """Bytes of the KV cache: per token, per sequence, and what a server reserves of it. No flags here."""
 
-from gpuplanner.engine.formulas.elementwise import Number, ceil, maximum, minimum
+from gpuplanner.engine.formulas.elementwise import Number, ceil, floor, maximum, minimum
 from gpuplanner.figures import formula
 from gpuplanner.units import Unit
 
@@ -54,3 +54,9 @@ def reserved_tokens(
 def pool_tokens(pool_bytes: Number, bytes_per_token: Number) -> Number:
     """Tokens of full length that a KV pool holds; 0 where the pool is negative."""
     return maximum(pool_bytes, 0.0) / bytes_per_token
+
+
+@formula(Unit.TOKEN, "floor(tokens / block_tokens) · block_tokens", "servers hand out the cache in blocks")
+def whole_block_tokens(tokens: Number, block_tokens: Number) -> Number:
+    """The tokens of whole blocks."""
+    return floor(tokens / block_tokens) * block_tokens

@@ -139,16 +139,20 @@ def resident_sequences(concurrency: Number, max_sequences: Number, sequences_in_
     return maximum(minimum(minimum(concurrency, max_sequences), sequences_in_pool), 1.0)
 
 
-@formula(Unit.COUNT, "sequences · replicas", "")
-def sequences_at_work(sequences: Number, replicas: Number) -> Number:
+@formula(Unit.COUNT, "min(sequences · replicas, concurrency)", "a replica without a client does nothing")
+def sequences_at_work(sequences: Number, replicas: Number, concurrency: Number) -> Number:
     """Requests that are at work at once on all replicas."""
-    return sequences * replicas
+    return minimum(sequences * replicas, concurrency)
 
 
-@formula(Unit.BYTE, "sequences · sequence_bytes / attention_ranks", "")
-def live_cache_bytes(sequences: Number, sequence_bytes: Number, attention_ranks: Number) -> Number:
-    """Cache of `sequences` requests on one GPU."""
-    return sequences * sequence_bytes / attention_ranks
+@formula(
+    Unit.BYTE,
+    "min(sequences · sequence_bytes / attention_ranks, max(pool_bytes, sequence_bytes))",
+    "requests are let in before all have their last token, so the pool bounds them, but never below one",
+)
+def live_cache_bytes(sequences: Number, sequence_bytes: Number, attention_ranks: Number, pool_bytes: Number) -> Number:
+    """Cache of `sequences` requests at their last tokens on one GPU, as far as the pool holds them."""
+    return minimum(sequences * sequence_bytes / attention_ranks, maximum(pool_bytes, sequence_bytes))
 
 
 @formula(Unit.BYTE, "fixed_bytes + cache_bytes", "needed, not what the server reserves")

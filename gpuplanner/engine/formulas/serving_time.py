@@ -206,16 +206,16 @@ def first_token_seconds_at_rate(
     return prefill_s + minimum(sequences, 1.0) * step_s + request_s + queue
 
 
-@formula(Unit.TOKEN_PER_S, "request_per_s · output_tokens · replicas", "")
-def output_tokens_per_second(request_per_s: Number, output_tokens: Number, replicas: Number) -> Number:
+@formula(Unit.TOKEN_PER_S, "request_per_s · output_tokens", "")
+def output_tokens_per_second(request_per_s: Number, output_tokens: Number) -> Number:
     """Tokens that all replicas give in a second."""
-    return request_per_s * output_tokens * replicas
+    return request_per_s * output_tokens
 
 
-@formula(Unit.REQUEST_PER_S, "request_per_s · replicas", "")
-def all_requests_per_second(request_per_s: Number, replicas: Number) -> Number:
-    """Requests that all replicas finish in a second."""
-    return request_per_s * replicas
+@formula(Unit.REQUEST_PER_S, "request_per_s · min(replicas, concurrency)", "a replica without a client does nothing")
+def all_requests_per_second(request_per_s: Number, replicas: Number, concurrency: Number) -> Number:
+    """Requests that all replicas finish in a second, from what one does that has clients."""
+    return request_per_s * minimum(replicas, concurrency)
 
 
 @formula(Unit.TOKEN_PER_S, "prompt_tokens / prefill_s", "")

@@ -48,6 +48,7 @@ class _Results:
     ttft_s: Array
     tpot_s: Array
     resident: Array
+    at_work: Array
     request_per_s: Array
     output_tokens_per_s: Array
 
@@ -93,7 +94,7 @@ class ServingSpace:
         gpu = take(gpus, 2 * place + spans)
         found = serving_numbers(self._model, gpu, take(servers, place), self._load, way)
         memory = found.memory
-        cache = live_cache_bytes(found.resident, memory.sequence_bytes, way.attention_ranks)
+        cache = live_cache_bytes(found.resident, memory.sequence_bytes, way.attention_ranks, memory.pool_bytes)
         needed = np.asarray(needed_bytes(memory.fixed_bytes, cache))
         ends = np.cumsum(rows)
         return [
@@ -140,6 +141,7 @@ class ServingSpace:
             np.asarray(found.ttft_s)[rows],
             np.asarray(found.tpot_s)[rows],
             resident,
+            np.asarray(found.at_work)[rows],
             rate,
             np.asarray(found.output_tokens_per_s)[rows],
         )
@@ -183,7 +185,7 @@ class ServingSpace:
             "request_s": seconds,
             "request_per_s": float(found.request_per_s[place]),
             "output_tokens_per_s": float(found.output_tokens_per_s[place]),
-            "resident_sequences": float(found.resident[place]) * way.replicas,
+            "resident_sequences": float(found.at_work[place]),
         }
         metrics |= _costs(whole, metrics["output_tokens_per_s"])
         degrees = {"tensor_parallel": way.tensor_parallel, "pipeline_parallel": way.pipeline_parallel}

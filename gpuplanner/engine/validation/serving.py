@@ -92,7 +92,9 @@ def _memory(row: Row, place: PlacedRow, result: ServingNumbers, spreads: Spreads
     Software that spreads layers over GPUs prints the sum over them.
     """
     numbers = result.memory
-    cache = serving_pool.live_cache_bytes(result.resident, numbers.sequence_bytes, place.way.attention_ranks)
+    cache = serving_pool.live_cache_bytes(
+        result.resident, numbers.sequence_bytes, place.way.attention_ranks, numbers.pool_bytes
+    )
     whole = place.server.whole if place.profile == "lmdeploy" else 0.0
     amount = serving_pool.reserved_bytes(numbers.fixed_bytes, numbers.pool_bytes, cache, whole)
     summed = TOTAL_OVER_GPUS.search(row.text("notes")) or float(place.way.pipeline_parallel) > 1

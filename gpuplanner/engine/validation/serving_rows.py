@@ -187,7 +187,7 @@ def _enough(model: ModelArchitecture, precision: str, gpu: Gpu, context: Validat
     """The fewest GPUs, in powers of two, that hold the weights and an eighth more."""
     numbers = model_numbers(model, precision, None, context.efficiencies)
     weights = numbers.attention_bytes + numbers.mlp_bytes + numbers.expert_bytes + numbers.head_bytes
-    return 2 ** max(ceil(log2(weights * 1.125 / gpu.value(GpuProperty.MEMORY_BYTES))), 0)
+    return 1 << max(ceil(log2(weights * 1.125 / gpu.value(GpuProperty.MEMORY_BYTES))), 0)
 
 
 def _memory(row: Row) -> float | None:

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from gpuplanner.engine.formulas.attention import (
     attention_flops,
+    attention_score_bytes,
     cache_read_bytes,
     decode_attention_seconds,
     mean_attended_tokens,
     prefill_attention_seconds,
-    score_bytes,
     state_traffic_bytes,
 )
 from gpuplanner.engine.formulas.gemm import (
@@ -96,7 +96,7 @@ def test_attention_adds_up_over_kinds_of_layers():
     assert flops == 60 + 20
     assert cache_read_bytes(5.0, 2.0, 10.0, 3.0) == 65
     assert state_traffic_bytes(5.0, 2.0, 10.0) == 45
-    assert score_bytes(1.0, 10.0, 5.0, 8.0, 26.0, 2.0) == 1 + 5200
+    assert attention_score_bytes(1.0, 10.0, 5.0, 8.0, 26.0, 2.0) == 1 + 5200
 
 
 def test_decode_attention_is_the_slower_of_reading_and_multiplying():

@@ -94,8 +94,11 @@ def test_a_pool_that_does_not_exist_holds_nothing():
 def test_caches_add_up():
     assert with_cache_bytes(5.0, 10.0, 2.0) == 25
     assert stage_cache_bytes(100.0, 2.0, 8.0, 32.0) == 50
-    assert live_cache_bytes(6.0, 10.0, 2.0) == 30
-    assert sequences_at_work(6.0, 2.0) == 12
+    assert live_cache_bytes(6.0, 10.0, 2.0, 100.0) == 30
+    assert live_cache_bytes(60.0, 10.0, 2.0, 100.0) == 100
+    assert live_cache_bytes(60.0, 10.0, 2.0, 1.0) == 10
+    assert sequences_at_work(6.0, 2.0, 100.0) == 12
+    assert sequences_at_work(1.0, 4.0, 2.0) == 2
 
 
 def test_arrays_give_what_floats_give():

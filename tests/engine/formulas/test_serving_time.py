@@ -92,8 +92,9 @@ def test_parts_that_overlap_show_once():
 def test_amounts():
     assert f.hidden_bytes(10.0, 100.0, 2.0) == 2000
     assert f.traffic_bytes(10.0, 80.0, 20.0, 4.0) == 400
-    assert f.output_tokens_per_second(2.0, 100.0, 3.0) == 600
-    assert f.all_requests_per_second(2.0, 3.0) == 6
+    assert f.output_tokens_per_second(2.0, 100.0) == 200
+    assert f.all_requests_per_second(2.0, 3.0, 50.0) == 6
+    assert f.all_requests_per_second(2.0, 3.0, 1.0) == 2
     assert f.prefill_tokens_per_second(1000.0, 0.5) == 2000
     assert f.mean_context_tokens(1000.0, 200.0) == 1100
 
