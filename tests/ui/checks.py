@@ -7,7 +7,7 @@ Each check takes a widget that is shown and gives a list of complaints, empty wh
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QFontMetricsF, QRawFont, QTextLayout
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -15,14 +15,17 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
     QComboBox,
+    QDialog,
     QHeaderView,
     QLabel,
     QLineEdit,
+    QMenu,
     QPushButton,
     QWidget,
 )
 
 from gpuplanner.ui.fonts import TextRole, font
+from gpuplanner.ui.shell.window import Window
 from gpuplanner.ui.table.header import DataHeader
 
 SLACK = 1.5
@@ -157,3 +160,27 @@ def tab_walk(window: QWidget, at_most: int = 400) -> list[QWidget]:
         walked.append(focused)
         QTest.keyClick(focused, Qt.Key.Key_Tab)
     return walked
+
+
+class Flashes(QObject):
+    """Windows that were shown besides those that are meant to be.
+
+    A widget that is shown before it has a parent is a window for a moment: it flashes, and takes the keyboard away.
+    """
+
+    def __init__(self, application: QApplication) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+        self._application = application
+        application.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        shown = event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow()
+        if shown and isinstance(watched, QWidget) and not isinstance(watched, Window | QMenu | QDialog):
+            self.seen.append(where(watched))
+        return False
+
+    def stop(self) -> list[str]:
+        """What flashed."""
+        self._application.removeEventFilter(self)
+        return self.seen

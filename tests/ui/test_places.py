@@ -8,7 +8,7 @@ from gpuplanner.store.settings import LANGUAGE, THEME
 from gpuplanner.ui.application import places
 from gpuplanner.ui.places import Location
 from gpuplanner.workspace import Workspace
-from tests.ui.checks import clipped, has_chinese_face, missing_glyphs, nameless
+from tests.ui.checks import Flashes, clipped, has_chinese_face, missing_glyphs, nameless
 from tests.ui.screenshots import each_look, picture, settle
 
 SHOWN = {"plan": "preset/chat-70b"}
@@ -59,6 +59,15 @@ def test_every_place_reads_well_in_every_look(session, qtbot, place):
         assert clipped(session.window) == [], f"{theme} {language}"
         assert missing_glyphs(session.window) == [], f"{theme} {language}"
         assert nameless(session.window) == [], f"{theme} {language}"
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_nothing_flashes_while_a_place_is_shown(session, qtbot, qapp, place):
+    flashes = Flashes(qapp)
+    go(session, qtbot, place)
+    for _ in each_look(session.appearance):
+        rest(session, qtbot)
+    assert flashes.stop() == []
 
 
 @pytest.mark.parametrize("place", PLACES)

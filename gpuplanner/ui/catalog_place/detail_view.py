@@ -170,8 +170,9 @@ class DetailView(Card):
     def _title(self, title: Message, note: str = "") -> None:
         list_ = FactList(self._appearance, title)
         list_.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        list_.set_items([Title(self._appearance.text(title), note)])
+        # Shown before it has a parent it would be a window of its own for a moment.
         self._others.addWidget(list_)
+        list_.set_items([Title(self._appearance.text(title), note)])
 
     def _remark(self, remark: Remark, verdict: Verdict) -> NoticeBox:
         chinese = self._appearance.language is Language.CHINESE
