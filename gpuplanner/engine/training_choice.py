@@ -27,7 +27,10 @@ def shape_of(model: ModelArchitecture) -> Shape:
 
 def ways_on(machine: Machine, model: ModelArchitecture, workload: Training) -> list[TrainingWay]:
     """The ways of running on this machine. Raises InputError when the plan cannot be laid out on its GPUs at all."""
-    ways = list(layouts_on(machine.gpus_per_node, machine.nodes, shape_of(model), workload, in_part=True))
+    shape, expert = shape_of(model), workload.expert_parallel or 1
+    if expert > 1 and not shape.experts_divide(expert):
+        raise InputError(msg("training.experts_do_not_divide", experts=shape.experts, expert=expert))
+    ways = list(layouts_on(machine.gpus_per_node, machine.nodes, shape, workload, in_part=True))
     if not ways:
         raise InputError(
             msg(
@@ -36,6 +39,7 @@ def ways_on(machine: Machine, model: ModelArchitecture, workload: Training) -> l
                 tensor=workload.tensor_parallel or 1,
                 pipeline=workload.pipeline_parallel or 1,
                 context=workload.context_parallel or 1,
+                expert=expert,
                 batch=workload.global_batch,
                 micro=workload.micro_batch or 1,
             )

@@ -60,6 +60,10 @@ class Shape:
     layers: int
     experts: int
 
+    def experts_divide(self, degree: int) -> bool:
+        """Whether the experts of a layer can be spread evenly over `degree` ranks; a dense model has none."""
+        return self.experts > 0 and self.experts % degree == 0
+
 
 def training_ways(gpus_per_node: int, shape: Shape, workload: Training, max_gpus: int) -> tuple[TrainingWay, ...]:
     """The layouts of a training run on nodes of `gpus_per_node` GPUs."""
@@ -90,7 +94,7 @@ def layouts_on(
         if left or not ranks or workload.global_batch % ranks:
             continue
         rest = product(
-            _expert_degrees(ranks * cp, shape, workload),
+            _expert_degrees(ranks * cp, tp, shape, workload),
             _micro_batches(workload, ranks),
             _shardings(workload, ranks, nodes),
             _recomputations(workload),
@@ -129,12 +133,14 @@ def _context_ranks(workload: Training) -> list[int]:
     return list(CONTEXT_RANKS)
 
 
-def _expert_degrees(ranks: int, shape: Shape, workload: Training) -> list[int]:
-    if workload.expert_parallel is not None:
-        return [workload.expert_parallel]
+def _expert_degrees(ranks: int, tensor: int, shape: Shape, workload: Training) -> list[int]:
+    """Degrees that divide the experts and the ranks; one that the person asks for may span tensor-parallel ranks too."""
+    asked = workload.expert_parallel
+    if asked is not None:
+        return [asked] if ranks * tensor % asked == 0 and (asked == 1 or shape.experts_divide(asked)) else []
     if not shape.experts or workload.framework not in EXPERT_PARALLEL:
         return [1]
-    return [e for e in (1, 2, 4, 8, 16, 32, 64) if e <= ranks and ranks % e == 0 and shape.experts % e == 0]
+    return [e for e in (1, 2, 4, 8, 16, 32, 64) if e <= ranks and ranks % e == 0 and shape.experts_divide(e)]
 
 
 def _micro_batches(workload: Training, ranks: int) -> list[int]:

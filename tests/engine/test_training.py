@@ -268,6 +268,27 @@ def test_a_plan_that_cannot_be_laid_out_says_which_numbers_do_not_divide(archite
     assert caught.value.message.values["tensor"] == 3
 
 
+@pytest.mark.parametrize(("model", "degree"), [(MODEL, 2), (MIXTURE, 3), (MIXTURE, 16)])
+def test_expert_parallelism_that_does_not_divide_the_experts_is_refused(
+    model, degree, catalog, h100, shipped_efficiencies
+):
+    architecture = catalog.models[model].architecture
+    plan = Plan(workload=workload(architecture, method=Method.PRETRAINING, expert_parallel=degree))
+    with pytest.raises(InputError) as caught:
+        estimate_training(plan, architecture, bare(h100, 8), shipped_efficiencies)
+    assert caught.value.message.id == "training.experts_do_not_divide"
+
+
+def test_expert_parallelism_may_span_the_ranks_of_tensor_parallelism(catalog, h100, shipped_efficiencies):
+    architecture = catalog.models[MIXTURE].architecture
+    work = workload(architecture, tensor_parallel=4, pipeline_parallel=1, context_parallel=1)
+    for degree in (4, 8):
+        ways = ways_on(bare(h100, 8), architecture, work.model_copy(update={"expert_parallel": degree}))
+        assert {way.expert_parallel for way in ways} == {degree}
+    with pytest.raises(InputError):
+        ways_on(bare(h100, 4), architecture, work.model_copy(update={"expert_parallel": 8}))
+
+
 def test_a_gpu_without_the_format_is_refused_with_what_to_choose(catalog, architecture, shipped_efficiencies):
     v100 = next(g for g in catalog.gpus.values() if g.architecture == "Volta" and "32" in g.name)
     with pytest.raises(InputError) as caught:
