@@ -134,7 +134,7 @@ def _context_ranks(workload: Training) -> list[int]:
 
 
 def _expert_degrees(ranks: int, tensor: int, shape: Shape, workload: Training) -> list[int]:
-    """Degrees that divide the experts and the ranks; one that the person asks for may span tensor-parallel ranks too."""
+    """Degrees that divide experts and ranks; one that the person asks for may span tensor-parallel ranks too."""
     asked = workload.expert_parallel
     if asked is not None:
         return [asked] if ranks * tensor % asked == 0 and (asked == 1 or shape.experts_divide(asked)) else []
