@@ -54,16 +54,19 @@ class FlowLayout(QLayout):
     def sizeHint(self) -> QSize:
         width = sum(item.sizeHint().width() + self._across for item in self._shown()) - self._across
         height = max((item.sizeHint().height() for item in self._shown()), default=0)
-        return QSize(max(0, width), height)
+        return QSize(max(0, width), height).grownBy(self.contentsMargins())
 
     def minimumSize(self) -> QSize:
         sizes = [item.minimumSize() for item in self._shown()]
-        return QSize(max((s.width() for s in sizes), default=0), max((s.height() for s in sizes), default=0))
+        least = QSize(max((s.width() for s in sizes), default=0), max((s.height() for s in sizes), default=0))
+        return least.grownBy(self.contentsMargins())
 
     def _shown(self) -> list[QLayoutItem]:
         return [item for item in self._items if not item.isEmpty()]
 
-    def _arrange(self, area: QRect, *, move: bool) -> int:
+    def _arrange(self, whole: QRect, *, move: bool) -> int:
+        margins = self.contentsMargins()
+        area = whole.marginsRemoved(margins)
         x, y, line = area.x(), area.y(), 0
         for item in self._shown():
             size = item.sizeHint()
@@ -74,4 +77,4 @@ class FlowLayout(QLayout):
                 item.setGeometry(QRect(QPoint(x, y), QSize(width, size.height())))
             x += width + self._across
             line = max(line, size.height())
-        return y + line - area.y()
+        return y + line - whole.y() + margins.bottom()
