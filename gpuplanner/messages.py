@@ -5,6 +5,7 @@ the id before the first dot.
 """
 
 import gettext
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,6 +13,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from gpuplanner.paths import shipped
+
+LONGEST_VALUE = 300
+"""Characters of a value in a sentence about wrong input: enough for a path, not for a file that was put into a name."""
 
 
 class Language(StrEnum):
@@ -60,12 +64,18 @@ class Translator:
         template = self._domain(message.id.partition(".")[0]).gettext(message.id)
         if template == message.id:
             raise KeyError(f"message {message.id!r} has no text in {self.language.value}")
-        rendered = {k: self.text(v) if isinstance(v, Message) else v for k, v in message.values.items()}
+        rendered = {k: self._shown(v) for k, v in message.values.items()}
         return template.format(**rendered) if rendered else template
 
     def has(self, message_id: str) -> bool:
         """Whether a text exists for this id."""
         return self._domain(message_id.partition(".")[0]).gettext(message_id) != message_id
+
+    def _shown(self, value: MessageValue) -> str | int | float:
+        """A value as it can stand in a sentence: a foreign one cannot speak to a terminal, nor turn the line around."""
+        if isinstance(value, Message):
+            return self.text(value)
+        return on_one_line(value) if isinstance(value, str) else value
 
     def _domain(self, name: str) -> gettext.NullTranslations:
         if name not in self._domains:
@@ -75,9 +85,29 @@ class Translator:
         return self._domains[name]
 
 
+def on_one_line(text: str) -> str:
+    """A foreign text with a mark in place of line ends, control characters and invisible ones."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or unicodedata.category(c) == "Zs" else "�" for c in text)
+
+
+def shortened(text: str, longest: int = LONGEST_VALUE) -> str:
+    """A text of at most `longest` characters; of a longer one the middle is left out, since paths tell by both ends."""
+    if len(text) <= longest:
+        return text
+    end = (longest - 1) // 2
+    return f"{text[: longest - 1 - end]}…{text[-end:]}"
+
+
 class InputError(ValueError):
-    """What a person gave cannot be used. Carries a message that says what, where, and what to do."""
+    """What a person gave cannot be used. Carries a message that says what, where, and what to do, and stays short."""
 
     def __init__(self, message: Message) -> None:
         super().__init__(message.id, dict(message.values))
-        self.message = message
+        self.message = _short(message)
+
+
+def _short(message: Message) -> Message:
+    values = {k: _short(v) if isinstance(v, Message) else v for k, v in message.values.items()}
+    return Message(message.id, {k: shortened(v) if isinstance(v, str) else v for k, v in values.items()})
