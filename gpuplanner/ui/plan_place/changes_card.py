@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QEnterEvent, QFontMetricsF, QKeyEvent, QPaintEvent
+from PySide6.QtGui import QEnterEvent, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
 from gpuplanner.engine.estimate import Change
@@ -12,13 +12,13 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
 from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_box
-from gpuplanner.ui.plan_place.captions import metric_name
+from gpuplanner.ui.plan_place.figure_ids import short_name_of
 from gpuplanner.ui.plan_place.verdict_card import VERDICTS
 from gpuplanner.ui.tokens import RADIUS_FIELD
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.units import Unit
 
-_HEIGHT = 32
+_HEIGHT = 46
 
 
 class ChangesCard(Card):
@@ -108,15 +108,12 @@ class ChangeRow(QAbstractButton):
         if self.underMouse():
             rounded_box(painter, area, RADIUS_FIELD, tokens.hover)
         tone = tokens.tone(VERDICTS[self._change.fit])
-        draw_icon(painter, "check", QRectF(6, (area.height() - 14) / 2, 14, 14), tone.ink)
-        painter.setFont(font(TextRole.LABEL))
-        width = QFontMetricsF(painter.font()).horizontalAdvance(self._result) + 1
-        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        box = QRectF(area.right() - width - 6, 0, width, area.height())
-        draw_text(painter, box, self._result, tokens.muted, right)
+        draw_icon(painter, "check", QRectF(6, 7, 14, 14), tone.ink)
+        words = QRectF(28, 4, area.width() - 36, 20)
         painter.setFont(font(TextRole.BODY))
-        words = QRectF(28, 0, box.left() - 36, area.height())
         draw_text(painter, words, self.text(), tokens.primary_ink if self.underMouse() else tokens.text)
+        painter.setFont(font(TextRole.LABEL))
+        draw_text(painter, words.translated(0, 18), self._result, tokens.muted)
         if self.hasFocus():
             focus_ring(painter, area, RADIUS_FIELD, tokens.primary)
 
@@ -129,7 +126,7 @@ class ChangeRow(QAbstractButton):
         parts = [appearance.text("planui.changes.free", free=free)]
         if change.headline is not None:
             value = appearance.show(change.headline.value, change.headline.unit)
-            parts.insert(0, f"{metric_name(change.headline_id, appearance)} {value}")
+            parts.insert(0, f"{short_name_of(f'metric.{change.headline_id}', appearance)} {value}")
         self._result = " · ".join(parts)
         fit = appearance.text(f"fit.{change.fit.name.lower()}")
         self.setAccessibleName(f"{self.text()}; {fit}; {self._result}")

@@ -23,7 +23,7 @@ from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.segmented import Option, Segmented
 
 MOST_SEGMENTS = 4
-_SEGMENT_PADDING = 16.0
+_SEGMENT_PADDING = 21.0
 AUTOMATIC = ""
 """The id of the choice that leaves an optional field to software or search."""
 
@@ -33,6 +33,8 @@ class Row(QWidget):
 
     edited = Signal(object)
     left = Signal()
+    reshaped = Signal()
+    """It needs another width than before."""
 
     def __init__(self, appearance: Appearance, field: Field, frame: Frame, target: QWidget) -> None:
         super().__init__()
@@ -59,6 +61,10 @@ class Row(QWidget):
         """Show a value."""
         raise NotImplementedError
 
+    def start_anew(self, value: Any) -> None:
+        """Show the value of another plan, whatever was being typed."""
+        self.set_value(value)
+
     def set_automatic(self, says: MessageValue | None) -> None:
         """Say what holds while the field is empty."""
 
@@ -67,13 +73,17 @@ class Row(QWidget):
         self.target.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def narrow(self) -> bool:
-        """Whether the field does with half of the width in the language in use."""
+        """Whether the field does with half of the width in the language in use: not while it shows its help."""
+        return self._can_be_narrow() and not self._helping
+
+    def _can_be_narrow(self) -> bool:
         return False
 
     def toggle_help(self) -> None:
         """Show below the field what it means, or hide it again."""
         self._helping = not self._helping
         self.frame.set_hint(self.field.help if self._helping else None)
+        self.reshaped.emit()
 
     def hide_help(self) -> bool:
         """Hide the help. Tells whether it was shown."""
@@ -134,16 +144,22 @@ class NumberRow(Row):
         self._suggested = ""
         self._advice: Message | None = None
         self._number.changed.connect(self.edited)
-        self._number.box.edit.textChanged.connect(self._offer_fix)
+        for signal in (self._number.box.edit.textChanged, self._number.box.edit.textEdited):
+            signal.connect(self._offer_fix)
 
     def set_value(self, value: Any) -> None:
-        if value != self._number.value() or self.frame.problem is not None:
+        # What cannot be used stays in the field, with its reason, until it is mended or the value changes.
+        if value != self._number.value():
             self._number.set_value(value)
+
+    def start_anew(self, value: Any) -> None:
+        self._number.set_value(value)
+        self._offer_fix()
 
     def set_automatic(self, says: MessageValue | None) -> None:
         self._number.set_empty(says)
 
-    def narrow(self) -> bool:
+    def _can_be_narrow(self) -> bool:
         return not self._advice
 
     def advise(self, says: Message | None) -> None:
@@ -227,7 +243,7 @@ class ChoiceRow(Row):
     def take_focus(self) -> None:
         self._control.shown().setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def narrow(self) -> bool:
+    def _can_be_narrow(self) -> bool:
         return len(self._options) > MOST_SEGMENTS
 
     def _render(self) -> None:
@@ -339,7 +355,7 @@ class SeveralRow(Row):
         """What can be chosen has become known: show names in place of ids."""
         self._render()
 
-    def narrow(self) -> bool:
+    def _can_be_narrow(self) -> bool:
         return True
 
     def _render(self) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
@@ -62,4 +63,4 @@ class FieldGrid(QWidget):
             self._grid.removeWidget(row)
             row.setVisible(row.field.name in applying)
         for name, line, column, span in places:
-            self._grid.addWidget(by_name[name], line, column, 1, span)
+            self._grid.addWidget(by_name[name], line, column, 1, span, Qt.AlignmentFlag.AlignTop)

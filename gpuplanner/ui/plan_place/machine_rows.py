@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpuplanner.engine.formulas.cost import usd_per_month
 from gpuplanner.engine.machines import choice_of
 from gpuplanner.engine.search.result import Broken, Candidate, Rejection
 from gpuplanner.messages import Message, MessageValue, msg
@@ -12,10 +13,10 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.palette.items import match
 from gpuplanner.ui.plan_place.captions import machine_offer, machine_title, way_parts
 from gpuplanner.ui.plan_place.verdict_card import VERDICTS
-from gpuplanner.ui.table.columns import NOTHING, Column, Look, number_column
+from gpuplanner.ui.table.columns import NOTHING, Column, Look, figure_column, number_column
 from gpuplanner.ui.table.source import PlainRow
 from gpuplanner.ui.tokens import Verdict
-from gpuplanner.units import GB, GIB, Display, MemoryConvention
+from gpuplanner.units import GB, GIB, HOURS_PER_MONTH, Display, MemoryConvention, Unit
 from gpuplanner.workload.plan import MachineChoice
 
 MACHINE = "machine"
@@ -70,7 +71,7 @@ def machine_columns(kind: str) -> list[Column]:
         ]
         return [first, *speed, per_mtoken, per_month, per_hour, gpus, free]
     speed = [
-        number_column("job_s", msg("planui.column.job"), lambda _d: "d", lambda _d: 86400.0, width=54),
+        figure_column("job_s", msg("planui.column.job"), Unit.SECOND, width=78),
         number_column("step_s", msg("planui.column.step"), lambda _d: "s", width=54, shown=False),
         number_column("tokens_per_s", msg("planui.column.tokens_per_s"), width=70, shown=False),
         number_column("mfu", msg("planui.column.mfu"), lambda _d: "%", lambda _d: 0.01, width=54, shown=False),
@@ -163,6 +164,11 @@ def _value(candidate: Candidate, column: str) -> float | None:
         return float(candidate.machine.gpus)
     if column == "free_bytes":
         return candidate.free_bytes
+    hourly = candidate.usd_per_hour
+    if column == "usd_per_month" and hourly is not None:
+        return float(usd_per_month(hourly, HOURS_PER_MONTH))
+    if column == "usd_per_hour":
+        return hourly
     return candidate.metrics.get(column)
 
 

@@ -195,9 +195,9 @@ class PlanPage(Page):
         if not self.presenter.is_open:
             self.start_view.show_plans(self.presenter.shelved())
 
-    def _show_plan(self) -> None:
+    def _show_plan(self, change: str = "") -> None:
         plan = self.presenter.plan
-        self.wizard.show_plan(plan)
+        self.wizard.show_plan(plan, another=not change)
         self._name.show_name(plan.name)
         self._show_model()
         self._show_automatic()
@@ -349,6 +349,6 @@ class PlanPage(Page):
 
     def _show_plan_again(self) -> None:
         if self.presenter.is_open:
-            self._show_plan()
+            self._show_plan("shown anew")
         else:
             self.headingChanged.emit()

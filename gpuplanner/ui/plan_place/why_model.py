@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from gpuplanner.engine.explaining import ExplanationRow, row_value
+from gpuplanner.figures import Certainty
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.plan_place.captions import named
 
@@ -14,6 +15,8 @@ Index = QModelIndex | QPersistentModelIndex
 ROW = Qt.ItemDataRole.UserRole
 """The role under which a delegate finds the row."""
 _NONE = QModelIndex()
+_SAID_BY_NOTE = frozenset({Certainty.USER, Certainty.CALIBRATED})
+"""Kinds that the note of an origin says too."""
 _TERM = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+|\b[a-z]{3,}\b(?!\()")
 _SIGNS = str.maketrans({"·": "×", "*": "×", "/": "÷", "-": "−"})
 
@@ -32,10 +35,11 @@ def row_name(row: ExplanationRow, appearance: Appearance) -> str:
 def row_origin(row: ExplanationRow, appearance: Appearance) -> str:
     """Where an input comes from: its kind, what is noted, its source and date."""
     parts = []
-    if row.certainty is not None:
+    note = row.origin.note if row.origin is not None else None
+    if row.certainty is not None and not (note is not None and row.certainty in _SAID_BY_NOTE):
         parts.append(appearance.text(f"certainty.{row.certainty.name.lower()}"))
-    if row.origin is not None and row.origin.note is not None:
-        parts.append(appearance.text(row.origin.note))
+    if note is not None:
+        parts.append(appearance.text(note))
     parts += [part for part in (row.source, row.date) if part]
     return " · ".join(dict.fromkeys(parts))
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTreeView,
-    QWidget,
 )
 
 from gpuplanner.engine.explaining import ExplanationRow, row_value
@@ -25,8 +24,9 @@ from gpuplanner.ui.plan_place.why_model import ROW, Index, WhyModel, equation_te
 from gpuplanner.ui.tokens import RADIUS_TAG
 
 _ROW_HEIGHT = 26
-_TALL_ROW_HEIGHT = 42
 _INDENT = 18
+_PADDING = 4
+_WRAP = Qt.TextFlag.TextWordWrap
 
 
 class WhyTree(QTreeView):
@@ -53,6 +53,7 @@ class WhyTree(QTreeView):
         self.expanded.connect(self._fit)
         self.collapsed.connect(self._fit)
         appearance.languageChanged.connect(self._rename)
+        appearance.languageChanged.connect(self._fit)
         appearance.displayChanged.connect(self.viewport().update)
         self._rename()
 
@@ -100,11 +101,29 @@ class WhyTree(QTreeView):
         if self._tree.hasChildren(index):
             self.setExpanded(index, not self.isExpanded(index))
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            # Equations wrap at another place now.
+            self.scheduleDelayedItemsLayout()
+            self._fit()
+
+    def row_height(self, index: Index) -> int:
+        """How high a row is: an equation takes the lines that it needs."""
+        row: ExplanationRow = index.data(ROW)
+        if row.formula is None or not row.formula.equation:
+            return _ROW_HEIGHT
+        width = self.viewport().width() - (row.depth + 1) * _INDENT - 2 * _PADDING
+        text = f"= {equation_text(row.formula.equation, self._appearance)}"
+        metrics = QFontMetricsF(font(TextRole.LABEL))
+        lines = metrics.boundingRect(QRectF(0, 0, max(80, width), 1000), _WRAP, text).height()
+        return _ROW_HEIGHT + int(lines) + 1
+
     def _fit(self) -> None:
         height = 0
         index = self._tree.index(0, 0)
         while index.isValid():
-            height += _height(index.data(ROW))
+            height += self.row_height(index)
             index = self.indexBelow(index)
         self.setFixedHeight(height + 2)
 
@@ -113,17 +132,14 @@ class WhyTree(QTreeView):
         self.viewport().update()
 
 
-def _height(row: ExplanationRow) -> int:
-    return _TALL_ROW_HEIGHT if row.formula is not None and row.formula.equation else _ROW_HEIGHT
-
-
 class _WhyDelegate(QStyledItemDelegate):
-    def __init__(self, appearance: Appearance, parent: QWidget) -> None:
-        super().__init__(parent)
+    def __init__(self, appearance: Appearance, tree: WhyTree) -> None:
+        super().__init__(tree)
         self._appearance = appearance
+        self._tree = tree
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(100, _height(index.data(ROW)))
+        return QSize(100, self._tree.row_height(index))
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -139,7 +155,7 @@ class _WhyDelegate(QStyledItemDelegate):
             rounded_box(painter, area.adjusted(0, 1, 0, -1), RADIUS_TAG, tokens.primary_wash)
         elif option.state & QStyle.StateFlag.State_MouseOver:
             rounded_box(painter, area.adjusted(0, 1, 0, -1), RADIUS_TAG, tokens.hover)
-        inside = area.adjusted(4, 0, -4, 0)
+        inside = area.adjusted(_PADDING, 0, -_PADDING, 0)
         value = row_value(row, appearance.display)
         painter.setFont(font(TextRole.NUMBER))
         value_width = QFontMetricsF(painter.font()).horizontalAdvance(value) + 2
@@ -159,6 +175,7 @@ class _WhyDelegate(QStyledItemDelegate):
             draw_text(painter, after, origin, tokens.muted)
         if row.formula is not None and row.formula.equation:
             equation = f"= {equation_text(row.formula.equation, appearance)}"
-            below = QRectF(inside.left(), inside.top() + _ROW_HEIGHT - 4, inside.width(), 16)
-            draw_text(painter, below, equation, tokens.muted)
+            below = inside.adjusted(0, _ROW_HEIGHT - 4, 0, 4)
+            painter.setPen(QColor(tokens.muted))
+            painter.drawText(below, _WRAP, equation)
         painter.restore()

@@ -60,8 +60,8 @@ class WizardView(Card):
         kind = self._plan.workload.kind if self._plan else ""
         return next((r for r in self.rows(kind) if isinstance(r, ModelRow)), None) if kind else None
 
-    def show_plan(self, plan: Plan) -> None:
-        """Show what the plan says."""
+    def show_plan(self, plan: Plan, *, another: bool = False) -> None:
+        """Show what the plan says. `another`: it is not the plan that was shown before."""
         kind = plan.workload.kind
         self._build(kind)
         changed_kind = self._plan is None or self._plan.workload.kind != kind
@@ -71,7 +71,8 @@ class WizardView(Card):
                 for section in sections:
                     section.setVisible(other == kind)
         for row in self.rows(kind):
-            row.set_value(value_of(plan, row.field))
+            show = row.start_anew if another else row.set_value
+            show(value_of(plan, row.field))
         self._lay_out()
 
     def show_automatic(self, says: Mapping[str, MessageValue]) -> None:
@@ -140,6 +141,7 @@ class WizardView(Card):
         row = make_row(self._appearance, field, self._find)
         row.edited.connect(lambda value: self._edited(field, value))
         row.left.connect(self.left)
+        row.reshaped.connect(self._lay_out)
         if isinstance(row, ModelRow):
             row.wanted.connect(self.modelWanted)
         if isinstance(row, NumberRow):
@@ -267,6 +269,15 @@ class NameField(QLineEdit):
             self.setText(name)
         if not self.hasFocus():
             self.setCursorPosition(0)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self.hasFocus() or not self.text():
+            super().paintEvent(event)
+            return
+        # A name that is too long ends in an ellipsis until it is edited.
+        painter = painter_for(self)
+        painter.setFont(self.font())
+        draw_text(painter, QRectF(self.rect()).adjusted(2, 0, -2, 0), self.text(), self._appearance.tokens.text)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)

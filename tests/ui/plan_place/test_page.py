@@ -65,6 +65,18 @@ def test_what_cannot_be_used_is_said_in_place_with_a_fix(qtbot, page):
     assert not row._fix.isVisible()
 
 
+def test_what_cannot_be_used_stays_until_another_plan_is_opened(page):
+    row = number(page, "input_tokens")
+    type_into(row, "0")
+    type_into(number(page, "output_tokens"), "600")
+    assert row.target.text() == "0"
+    assert row.frame.problem is not None
+    page.presenter.open_preset("chat-8b")
+    assert row.target.text() == "1,000"
+    assert row.frame.problem is None
+    assert not row._fix.isVisible()
+
+
 def test_a_problem_of_the_engine_is_a_sentence_not_a_crash(qtbot, page, workspace, settled):
     workspace.fault = InputError(msg("machines.nothing_chosen"))
     type_into(number(page, "concurrency"), "5")
