@@ -26,8 +26,8 @@ from gpuplanner.engine.serving_memory import (
 )
 from gpuplanner.engine.serving_model import FORMATS, model_numbers
 from gpuplanner.engine.validation.kv_shapes import CacheShape, cache_of_text, format_of_text
-from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext, outcome_of
-from gpuplanner.figures import Figure, Rung
+from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext, outcome_of, refusal
+from gpuplanner.figures import Certainty, Figure, Rung
 from gpuplanner.messages import InputError, msg
 from gpuplanner.units import GIB, Unit
 from gpuplanner.workload.model_choice import ModelChoice
@@ -78,17 +78,27 @@ class KvPools:
             yield outcome_of(row, self.name, PER_TOKEN, per_token)
         if row.text(NEED):
             need = reserved_sequence_bytes(log.numbers, log.server, log.way, stage, row.required("max_len"))
-            yield outcome_of(row, self.name, NEED, float(need), scale=1.0 / GIB)
-        if row.text(TOKENS):
-            if pool is not None:
-                yield outcome_of(row, self.name, TOKENS, float(kv_cache.pool_tokens(pool * GIB, per_token)))
-            else:
-                yield outcome_of(row, self.name, TOKENS, _predicted(row, log, context, per_token))
+            yield outcome_of(row, self.name, NEED, _printed(row, NEED, float(need), GIB), scale=1.0 / GIB)
+        if row.text(TOKENS) and pool is not None:
+            tokens = float(kv_cache.pool_tokens(pool * GIB, per_token))
+            yield outcome_of(row, self.name, TOKENS, _printed(row, AVAILABLE, tokens, tokens / pool))
+        elif row.text(TOKENS):
+            yield outcome_of(row, self.name, TOKENS, _predicted(row, log, context, per_token))
         if row.text(LONGEST) and pool is not None:
-            longest = longest_request_tokens(log.numbers, log.server, log.way, stage, pool * GIB)
-            yield outcome_of(row, self.name, LONGEST, float(longest))
+            longest = float(longest_request_tokens(log.numbers, log.server, log.way, stage, pool * GIB))
+            figure = _printed(row, AVAILABLE, longest, longest / pool, float(log.server.block_tokens))
+            yield outcome_of(row, self.name, LONGEST, figure)
         if pool is not None and log.model is not None and log.gpu is not None and row.text("util"):
-            yield outcome_of(row, self.name, AVAILABLE, _predicted(row, log, context, 1.0), scale=1.0 / GIB)
+            yield from self._available(row, log, context)
+
+    def _available(self, row: Row, log: _Log, context: ValidationContext) -> Iterator[Outcome]:
+        """The pool itself; the row's other numbers stand where the format of the weights that left it is not told."""
+        try:
+            figure = _predicted(row, log, context, 1.0)
+        except InputError as error:
+            yield refusal(row, self.name, AVAILABLE, error.message)
+            return
+        yield outcome_of(row, self.name, AVAILABLE, figure, scale=1.0 / GIB)
 
 
 def _placed(row: Row, context: ValidationContext) -> _Log:
@@ -121,6 +131,16 @@ def _placed(row: Row, context: ValidationContext) -> _Log:
     )
 
 
+def _printed(row: Row, column: str, value: float, slope: float, block: float = 0.0) -> Figure:
+    """A number that follows from a printed one, with the range that its last digit (times `slope`) leaves open.
+
+    `block`: pools hold whole blocks, which may move what is held by one of them.
+    """
+    digits = len(row.text(column).partition(".")[2])
+    open_by = 0.5 * 10.0**-digits * slope + block
+    return Figure(value, Unit.TOKEN, Certainty.CALIBRATED, value - open_by, value + open_by)
+
+
 def _predicted(row: Row, log: _Log, context: ValidationContext, per_bytes: float) -> Figure:
     """What the pool holds, `per_bytes` for one, where the log does not print it."""
     if log.model is None or log.gpu is None:
@@ -130,6 +150,8 @@ def _predicted(row: Row, log: _Log, context: ValidationContext, per_bytes: float
     found = gpu_numbers(bare(log.gpu, gpus), precision, Server.VLLM.value, False, context.efficiencies)
     load = LoadNumbers(log.length - 1.0, 1.0, 0.0, log.length, 1.0, None)
     memory: MemoryNumbers = memory_numbers(log.numbers, found.numbers, log.server, load, log.way)
+    if memory.pool_bytes <= 0:
+        raise InputError(msg("serving.pool_none_left", model=row.text("model")[:40], gpu=row.text("gpu")[:40]))
     spread = spreads_of(context.efficiencies, Rung.SAME_ARCHITECTURE).beside_weights
     return pool_figure(memory, per_bytes, max(float(memory.pool_bytes), 0.0) / per_bytes, Unit.BYTE, spread)
 

@@ -32,6 +32,8 @@ KINDS = {
 MS = 1e3
 MEDIAN_STEP = re.compile(r"50th percentile token")
 """A median over tokens is that of a step in which no prompt is computed."""
+WHOLE_MEMORY_SHARE = "lmdeploy"
+"""Up to 0.2 its pool was a share of the whole memory, whatever the weights left; it is what was measured."""
 TOTAL_OVER_GPUS = re.compile(r"total over gpu", re.IGNORECASE)
 
 
@@ -95,8 +97,9 @@ def _memory(row: Row, place: PlacedRow, result: ServingNumbers, spreads: Spreads
     cache = serving_pool.live_cache_bytes(
         result.resident, numbers.sequence_bytes, place.way.attention_ranks, numbers.pool_bytes
     )
-    whole = place.server.whole if place.profile == "lmdeploy" else 0.0
-    amount = serving_pool.reserved_bytes(numbers.fixed_bytes, numbers.pool_bytes, cache, whole)
+    if place.profile == WHOLE_MEMORY_SHARE:
+        cache = place.server.free_share * place.found.numbers.usable_bytes
+    amount = serving_pool.needed_bytes(numbers.fixed_bytes, cache)
     summed = TOTAL_OVER_GPUS.search(row.text("notes")) or float(place.way.pipeline_parallel) > 1
     scale = (gpus if summed else 1.0) / GIB
     return with_certain_part(amount, beside(numbers), Unit.BYTE, spreads.beside_weights), scale
