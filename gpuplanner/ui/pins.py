@@ -1,5 +1,6 @@
 """What a person pinned to compare, kept in the settings and shared by all places. No Qt: asked anew each time."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -152,7 +153,7 @@ def _written(pin: Pin) -> dict[str, Any]:
 
 
 def _read(item: Any) -> Pin | None:
-    if not isinstance(item, dict) or item.get("kind") not in set(PinKind):
+    if not isinstance(item, dict) or item.get("kind") not in list(PinKind):
         return None
     kind, pin_id = PinKind(item["kind"]), item.get("id")
     if not isinstance(pin_id, str) or not 0 < len(pin_id) <= _LONGEST:
@@ -172,5 +173,5 @@ def _read_candidate(item: Any) -> PinnedCandidate | None:
     numbers = all(isinstance(count, int) and count > 0 for count in counts.values())
     if not all(isinstance(text, str) for text in texts.values()) or not numbers or not isinstance(metrics, dict):
         return None
-    known = {str(k): float(v) for k, v in metrics.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+    known = {k: float(v) for k, v in metrics.items() if type(v) in {int, float} and math.isfinite(v)}
     return PinnedCandidate(**texts, **counts, metrics=known)

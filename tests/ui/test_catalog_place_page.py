@@ -4,9 +4,10 @@ import csv
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
+from math import log10
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
@@ -24,6 +25,7 @@ from gpuplanner.ui.pins import MOST_PINS, Pin, PinKind, Pins
 from gpuplanner.ui.places import Context, Location
 from gpuplanner.ui.table.columns import SortKey
 from gpuplanner.ui.table.copying import CopyFormat
+from gpuplanner.ui.table.view import DataTable
 from tests.ui.catalog_workspaces import A100, H100, H200, L4, CatalogOnly, with_index
 
 TODAY = date(2026, 11, 30)
@@ -47,6 +49,13 @@ def notices() -> Notices:
     return Notices()
 
 
+def table_of(page: CatalogPage) -> DataTable:
+    """The table in sight."""
+    table = page.current_table()
+    assert table is not None
+    return table
+
+
 @pytest.fixture
 def open_page(qtbot, appearance, settings, jobs, workspace, went, notices):
     """Makes the page as the window would, shown, with the catalog read and its first rows there."""
@@ -63,7 +72,7 @@ def open_page(qtbot, appearance, settings, jobs, workspace, went, notices):
         qtbot.waitUntil(lambda: page.presenter.read is not None)
         if path:
             page.visit(path)
-        qtbot.waitUntil(lambda: page.current_table().rows.total > 0 or bool(page.presenter.terms()))
+        qtbot.waitUntil(lambda: table_of(page).rows.total > 0 or bool(page.presenter.terms()))
         return page
 
     yield make
@@ -75,7 +84,7 @@ def open_page(qtbot, appearance, settings, jobs, workspace, went, notices):
 
 
 @pytest.fixture
-def page(open_page) -> CatalogPage:
+def page(open_page: Callable[..., CatalogPage]) -> CatalogPage:
     return open_page()
 
 
@@ -86,7 +95,7 @@ def names(qtbot) -> Callable[[CatalogPage], list[str]]:
     def read(page: CatalogPage) -> list[str]:
         page._typing.flush()
         qtbot.waitUntil(lambda: page.presenter.jobs.busy == 0)
-        rows = page.current_table().rows
+        rows = table_of(page).rows
         return [row.cells[0].name for at in range(min(rows.total, 100)) if (row := rows.row(at)) is not None]
 
     return read
@@ -398,6 +407,10 @@ def test_similar_shows_a_chart_and_its_table_twin(page, names, qtbot):
     assert "H100 SXM5 80GB" in drawn
     here = [row for row in similar.chart.table() if "you are here" in row[0]]
     assert [(x, y) for _s, _n, x, y in here] == [(2039.0, 312.0)]
+    plot = similar.chart._plot
+    own = plot.mapFromScene(plot.getPlotItem().getViewBox().mapViewToScene(QPointF(log10(2039), log10(312))))
+    assert similar.chart.point_at(QPointF(own.x() + 3, own.y())).startswith(("A100 SXM4 80GB", "A800 SXM4 80GB"))
+    assert similar.chart.point_at(QPointF(-500, -500)) == ""
     similar.axes._buttons["memory_bytes/gpu_price"].click()
     here = [row for row in similar.chart.table() if "you are here" in row[0]]
     assert here[0][2] == 80.0
@@ -428,7 +441,7 @@ def test_pinning_by_box_button_and_shortcut(page, settings, names, qtbot):
     page.visit(f"gpu/{A100}")
     qtbot.waitUntil(lambda: page.detail_view.name.text() == "A100 SXM4 80GB")
     page.detail_view.pin.click()
-    assert page.detail_view.pin.text() == "Pinned"
+    assert page.detail_view.pin.text() == "✓ Pinned"
     compare = next(action for action in page.heading().actions if action.id == "compare")
     assert compare.enabled
     assert compare.label == msg("catalogui.compare_count", count=2)
@@ -443,7 +456,7 @@ def test_a_pin_from_elsewhere_is_seen_when_the_page_comes_back(page, settings, q
     page.hide()
     Pins(settings).add(Pin(PinKind.GPU, L4))
     page.show()
-    assert page.detail_view.pin.text() == "Pinned"
+    assert page.detail_view.pin.text() == "✓ Pinned"
 
 
 def test_more_than_fit_are_refused_with_a_sentence(page, notices, settings, shipped_catalog):

@@ -9,7 +9,7 @@ from gpuplanner.catalog.entries import GpuProperty, InstanceProperty, Price, Pri
 from gpuplanner.facts import Basis, Density, Direction, Fact, Known, MemoryKind, Per, Source
 from gpuplanner.messages import msg
 from gpuplanner.store.settings import CURRENCY, LANGUAGE
-from gpuplanner.ui.catalog_place.details import details_of
+from gpuplanner.ui.catalog_place.details import Details, details_of
 from gpuplanner.ui.catalog_place.fact_words import FactWords
 from gpuplanner.ui.catalog_place.marks import Mark, entry_mark, mark_of
 from gpuplanner.ui.catalog_place.offers import Offers
@@ -38,6 +38,13 @@ def words(appearance, shipped_catalog):
 
 def flops(value, source=SHEET, basis=Basis(Density.DENSE, per=Per.GPU)):  # noqa: B008
     return Fact(value, Unit.FLOP_PER_S, source, basis)
+
+
+def panel(catalog, offers, table, entry_id) -> Details:
+    """What the panel says of an entry that is there."""
+    found = details_of(catalog, offers, EntryRef(table, entry_id))
+    assert found is not None
+    return found
 
 
 # --- Facts ------------------------------------------------------------------------------------------------------------
@@ -183,8 +190,7 @@ def test_every_entry_can_be_said_in_both_languages(shipped_catalog, offers, word
         appearance.choose(LANGUAGE, language)
         for table, found in entries.items():
             for entry_id in found:
-                details = details_of(shipped_catalog, offers, EntryRef(table, entry_id))
-                assert details is not None
+                details = panel(shipped_catalog, offers, table, entry_id)
                 assert details.groups
                 lines = [line for group in details.groups for row in group.rows for line in words.lines(row)]
                 assert all(line.name and line.value for line in lines)
@@ -197,7 +203,7 @@ def test_an_unknown_entry_has_no_details(shipped_catalog, offers):
 
 
 def test_the_a100_warns_of_the_claim_of_780_tflops(shipped_catalog, offers):
-    details = details_of(shipped_catalog, offers, EntryRef(CatalogTable.GPUS, A100))
+    details = panel(shipped_catalog, offers, CatalogTable.GPUS, A100)
     assert any("780" in remark.text_en for remark in details.warnings)
     assert any("780" in remark.text_zh for remark in details.warnings)
     assert details.rules, "rules that speak about it"
@@ -208,7 +214,7 @@ def test_every_fact_of_a_gpu_is_in_the_panel(shipped_catalog, offers):
     """Only PCIe generation and lanes are said by the name of the PCIe rate."""
     said_otherwise = {GpuProperty.PCIE_GENERATION, GpuProperty.PCIE_LANES}
     for gpu in shipped_catalog.gpus.values():
-        details = details_of(shipped_catalog, offers, EntryRef(CatalogTable.GPUS, gpu.id))
+        details = panel(shipped_catalog, offers, CatalogTable.GPUS, gpu.id)
         shown = [row.known for group in details.groups for row in group.rows if isinstance(row, FactRow)]
         for name, known in gpu.properties.items():
             shown_facts = {(f.value, f.unit, f.basis) for k in shown for f in (k.fact, *k.others)}
@@ -218,7 +224,7 @@ def test_every_fact_of_a_gpu_is_in_the_panel(shipped_catalog, offers):
 
 def test_what_an_instance_says(shipped_catalog, offers, words):
     instance = next(i for i in shipped_catalog.instances.values() if i.gpu_id == H100 and i.gpu_count == 8 and i.prices)
-    details = details_of(shipped_catalog, offers, EntryRef(CatalogTable.INSTANCES, instance.id))
+    details = panel(shipped_catalog, offers, CatalogTable.INSTANCES, instance.id)
     assert [gpu.id for gpu in details.gpus] == [H100]
     rows = [row for group in details.groups for row in group.rows]
     totals = [row.value for row in rows if isinstance(row, NumberRow) and row.unit is Unit.BYTE]
@@ -230,20 +236,20 @@ def test_what_an_instance_says(shipped_catalog, offers, words):
 
 def test_an_instance_without_a_price_says_so(shipped_catalog, offers, words):
     instance = next(i for i in shipped_catalog.instances.values() if not i.prices)
-    details = details_of(shipped_catalog, offers, EntryRef(CatalogTable.INSTANCES, instance.id))
+    details = panel(shipped_catalog, offers, CatalogTable.INSTANCES, instance.id)
     lines = [line for row in details.groups[0].rows for line in words.lines(row)]
     assert [line.value for line in lines] == ["price unknown"]
 
 
 def test_an_instance_whose_gpu_is_not_certain_names_what_it_may_be(shipped_catalog, offers):
     instance = next(i for i in shipped_catalog.instances.values() if i.gpu_id is None and i.gpu_may_be)
-    details = details_of(shipped_catalog, offers, EntryRef(CatalogTable.INSTANCES, instance.id))
+    details = panel(shipped_catalog, offers, CatalogTable.INSTANCES, instance.id)
     assert [gpu.id for gpu in details.gpus] == list(instance.gpu_may_be)
 
 
 def test_what_a_model_says(shipped_catalog, offers, words):
     model = next(m for m in shipped_catalog.models.values() if m.name == "Qwen3-8B")
-    details = details_of(shipped_catalog, offers, EntryRef(CatalogTable.MODELS, model.id))
+    details = panel(shipped_catalog, offers, CatalogTable.MODELS, model.id)
     said = {line.name: line.value for g in details.groups for row in g.rows for line in words.lines(row)}
     assert said["Layers"] == "36"
     assert said["KV cache at 16 bits"] == "144 KiB/token"
@@ -254,7 +260,7 @@ def test_what_a_model_says(shipped_catalog, offers, words):
 
 def test_a_model_without_architecture_is_shown_and_not_planned(shipped_catalog, offers, words):
     model = next(m for m in shipped_catalog.models.values() if m.architecture is None)
-    details = details_of(shipped_catalog, offers, EntryRef(CatalogTable.MODELS, model.id))
+    details = panel(shipped_catalog, offers, CatalogTable.MODELS, model.id)
     assert not details.plannable
     said = [line.value for g in details.groups for row in g.rows for line in words.lines(row)]
     assert "not described; can be shown, not planned" in said

@@ -76,7 +76,16 @@ _SHORT = {
     "compute_capability",
     "kv_elements_per_token",
 }
-_WIDTHS = {"name": 188, "gpu": 150, "provider": 108, "kind": 120, "licence": 110, SOURCE: 52, "memory_type": 70}
+_WIDTHS = {
+    "name": 188,
+    "gpu": 150,
+    "provider": 108,
+    "kind": 120,
+    "licence": 110,
+    SOURCE: 56,
+    "power_w": 76,
+    "memory_type": 70,
+}
 _ALIGNED = "\u2003"
 """As wide as a mark: keeps the digits of a column under each other where only some have one."""
 _MISSING_BESIDE_MARKS = replace(NOTHING, mark=_ALIGNED)

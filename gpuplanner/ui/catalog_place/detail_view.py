@@ -22,6 +22,7 @@ from gpuplanner.ui.tokens import PADDING, Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.empty_state import EmptyState
+from gpuplanner.ui.widgets.flow import FlowLayout
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.notice_box import NoticeBox
 from gpuplanner.ui.widgets.scrolling import scrolling
@@ -67,6 +68,7 @@ class DetailView(Card):
         self.plan = Button(appearance, msg("catalogui.plan"), ButtonKind.PRIMARY)
         self.plan.clicked.connect(self.planWanted)
         self.pin = Button(appearance, msg("catalogui.compare"))
+        self.pin.setCheckable(True)
         self.pin.clicked.connect(self.pinWanted)
         self.similar = Button(appearance, msg("catalogui.similar"))
         self.similar.clicked.connect(self.similarWanted)
@@ -112,7 +114,7 @@ class DetailView(Card):
     def show_pinned(self, *, pinned: bool) -> None:
         """Whether the entry is in the comparison."""
         self.pin.say(msg("catalogui.compare.pinned" if pinned else "catalogui.compare"))
-        self.pin.set_icon("check" if pinned else "")
+        self.pin.setChecked(pinned)
 
     # --- Laying out ---------------------------------------------------------------------------------------------------
 
@@ -125,13 +127,10 @@ class DetailView(Card):
         head.setContentsMargins(PADDING, 0, PADDING - 6, 0)
         head.addLayout(titles, 1)
         head.addWidget(self.sources, 0, Qt.AlignmentFlag.AlignTop)
-        foot = QHBoxLayout()
+        foot = FlowLayout(across=8, down=6)
         foot.setContentsMargins(PADDING, 8, PADDING, PADDING - 2)
-        foot.setSpacing(8)
-        foot.addWidget(self.plan)
-        foot.addWidget(self.pin)
-        foot.addWidget(self.similar)
-        foot.addStretch(1)
+        for button in (self.plan, self.pin, self.similar):
+            foot.addWidget(button)
         page = QWidget()
         layout = QVBoxLayout(page)
         layout.setContentsMargins(0, 0, 0, 0)

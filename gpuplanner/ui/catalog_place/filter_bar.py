@@ -16,7 +16,7 @@ from gpuplanner.ui.widgets.flow import FlowLayout
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.search_field import SearchField
 
-_FIELD = 260
+_FIELD, _LEAST_FIELD = 260, 150
 _OFFSET = 3
 """Chips are lower than the field, and stand in its middle."""
 
@@ -37,7 +37,8 @@ class FilterBar(QWidget):
         self._appearance = appearance
         self._shown: tuple[tuple[Term, str], ...] = ()
         self.field = SearchField(appearance, msg("catalogui.filter.hint"))
-        self.field.setFixedWidth(_FIELD)
+        self.field.setMinimumWidth(_LEAST_FIELD)
+        self.field.setMaximumWidth(_FIELD)
         self.field.searched.connect(self.typed)
         self.field.edit.returnPressed.connect(self.committed)
         self.field.edit.installEventFilter(self)
@@ -57,8 +58,8 @@ class FilterBar(QWidget):
         self._flow.addWidget(self.clear)
         row = QHBoxLayout()
         row.setSpacing(8)
-        row.addWidget(self.field, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self._tray, 1)
+        row.addWidget(self.field, 2, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self._tray, 3)
         row.addWidget(self.count, 0, Qt.AlignmentFlag.AlignTop)
         self.count.setFixedHeight(self.field.height())
         layout = QVBoxLayout(self)

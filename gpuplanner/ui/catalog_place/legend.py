@@ -9,20 +9,17 @@ from gpuplanner.ui.widgets.label import Ink, Label
 
 
 class Legend(QWidget):
-    """`note` at the right says more about the rows in sight."""
+    """Says less where there is nothing of a kind in sight."""
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__()
         self._appearance = appearance
-        self._label = Label(appearance, "", TextRole.LABEL, Ink.MUTED)
-        self.note = Label(appearance, "", TextRole.LABEL, Ink.MUTED)
+        self._label = Label(appearance, "", TextRole.LABEL, Ink.MUTED, wrap=True)
         self._priced = False
         self._marks: tuple[Mark, ...] = (Mark.SOURCED, Mark.DISPUTED, Mark.MEMORY)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._label)
-        layout.addStretch(1)
-        layout.addWidget(self.note)
+        layout.addWidget(self._label, 1)
         appearance.languageChanged.connect(self._render)
         self._render()
 

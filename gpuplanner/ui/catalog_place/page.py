@@ -5,7 +5,7 @@ from datetime import date
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QMenu, QVBoxLayout, QWidget
 
 from gpuplanner.catalog.catalog import Rate
@@ -32,7 +32,9 @@ from gpuplanner.ui.widgets.button import ButtonKind
 from gpuplanner.ui.widgets.menus import pop_up
 from gpuplanner.ui.widgets.splitter import Splitter
 
-_SIZES = (900, 320)
+_SIZES = (912, 308)
+_ROOMY = 960
+"""From this width on the top bar has room for counts."""
 
 
 class CatalogPage(Page):
@@ -41,6 +43,7 @@ class CatalogPage(Page):
     def __init__(self, context: Context, today: Callable[[], date] = date.today) -> None:
         super().__init__()
         self._context = context
+        self._roomy = True
         appearance = self._appearance = context.appearance
         self.presenter = CatalogPresenter(
             context.workspace, context.jobs, context.settings, context.notices, appearance, today, self
@@ -49,8 +52,8 @@ class CatalogPage(Page):
         self.detail_view = DetailView(appearance, today, self._rates)
         self.problems = ProblemsBanner(appearance, lambda: context.go(Location("help", "notices")))
         self.splitter = Splitter(context.settings, "catalog", (self.table_view, self.detail_view), _SIZES, grows=0)
-        self.table_view.setMinimumWidth(420)
-        self.detail_view.setMinimumWidth(300)
+        self.table_view.setMinimumWidth(360)
+        self.detail_view.setMinimumWidth(280)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(GAP + 2, GAP + 2, GAP + 2, GAP + 2)
         layout.setSpacing(GAP)
@@ -67,7 +70,8 @@ class CatalogPage(Page):
 
     def heading(self) -> Heading:
         read = self.presenter.read
-        segments = tuple(Segment(t.value, t.label, f"{read.count(t):,}" if read else "") for t in CatalogTable)
+        counts = {table: f"{read.count(table):,}" for table in CatalogTable} if read and self._roomy else {}
+        segments = tuple(Segment(table.value, table.label, counts.get(table, "")) for table in CatalogTable)
         return Heading(segments=segments, segment=self.presenter.table.value, actions=self._actions())
 
     def choose_segment(self, segment_id: str) -> None:
@@ -100,6 +104,13 @@ class CatalogPage(Page):
         """The table in sight, None before the catalog has been read."""
         return self.table_view.tables.get(self.presenter.table)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        roomy = self.width() >= _ROOMY
+        if roomy != self._roomy:
+            self._roomy = roomy
+            self.headingChanged.emit()
+
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if self.presenter.read is not None:
@@ -113,7 +124,9 @@ class CatalogPage(Page):
         entry = self.presenter.entry is not None
         return (
             PageAction("columns", msg("catalogui.columns"), self._choose_columns, enabled=ready),
-            PageAction("export", msg("catalogui.export"), self._export, shortcut="Ctrl+E", enabled=ready),
+            PageAction(
+                "export", msg("catalogui.export"), self._export, shortcut="Ctrl+E", enabled=ready, in_bar=self._roomy
+            ),
             PageAction(
                 "compare",
                 msg("catalogui.compare_count", count=pins) if pins else msg("catalogui.compare_none"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gpuplanner.catalog.table.columns import Column as IndexColumn
 from gpuplanner.catalog.table.columns import header_unit
@@ -19,8 +19,10 @@ from gpuplanner.ui.settings import Settings
 from gpuplanner.ui.table.columns import NOTHING, Column, Look
 from gpuplanner.ui.table.source import ListSource, PlainRow
 from gpuplanner.ui.table.view import DataTable
+from gpuplanner.ui.tokens import CONTROL_HEIGHT
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.chart import Axis, Chart, Series, SeriesKind
+from gpuplanner.ui.widgets.flow import FlowLayout
 from gpuplanner.ui.widgets.label import Label
 from gpuplanner.ui.widgets.segmented import Option, Segmented
 from gpuplanner.units import Display
@@ -39,18 +41,17 @@ class SimilarView(QWidget):
         self._columns: dict[str, IndexColumn] = {}
         self._neighbours: tuple[Neighbour, ...] = ()
         self._table = CatalogTable.GPUS
-        self.back = Button(appearance, msg("catalogui.similar.back"), ButtonKind.QUIET, icon="arrow-left", small=True)
+        self.back = Button(appearance, msg("catalogui.similar.back"), ButtonKind.QUIET, icon="arrow-left")
         self.back.clicked.connect(self.closed)
         self.title = Label(appearance, "", TextRole.STRONG)
+        self.title.setFixedHeight(CONTROL_HEIGHT)
         self.axes = Segmented(appearance, name=msg("catalogui.similar.axes"))
         self.axes.chosen.connect(self._draw)
         self.chart: Chart | None = None
         self.rows: DataTable | None = None
-        head = QHBoxLayout()
-        head.setSpacing(10)
-        head.addWidget(self.back)
-        head.addWidget(self.title, 1)
-        head.addWidget(self.axes)
+        head = FlowLayout(across=12, down=6)
+        for widget in (self.back, self.axes, self.title):
+            head.addWidget(widget)
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(10)

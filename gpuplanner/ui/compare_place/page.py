@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QShowEvent
+from PySide6.QtGui import QGuiApplication, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from gpuplanner.messages import msg
@@ -24,6 +24,8 @@ from gpuplanner.ui.widgets.empty_state import EmptyState
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.scrolling import scrolling
 
+_ROOMY = 960
+"""From this width on the top bar has room for all actions."""
 _ONLY = WINDOW + "compare.only_differences"
 
 
@@ -33,6 +35,7 @@ class ComparePage(Page):
     def __init__(self, context: Context) -> None:
         super().__init__()
         self._context = context
+        self._roomy = True
         appearance = self._appearance = context.appearance
         self.pins = Pins(context.settings)
         self._reader: SubjectReader | None = None
@@ -70,9 +73,9 @@ class ComparePage(Page):
             msg("compareui.count", count=pins, most=MOST_PINS) if pins else "",
             actions=(
                 PageAction("add", msg("compareui.add"), self._to_catalog, icon="plus", enabled=pins < MOST_PINS),
-                PageAction("csv", msg("compareui.copy.csv"), self.copy_csv, enabled=full),
+                PageAction("csv", msg("compareui.copy.csv"), self.copy_csv, enabled=full, in_bar=self._roomy),
                 PageAction("markdown", msg("compareui.copy.markdown"), self.copy_markdown, enabled=full),
-                PageAction("clear", msg("compareui.clear"), self.clear, enabled=pins > 0),
+                PageAction("clear", msg("compareui.clear"), self.clear, enabled=pins > 0, in_bar=self._roomy),
                 PageAction("only", msg("compareui.only"), self.only.toggle, enabled=full, in_bar=False),
             ),
         )
@@ -81,6 +84,13 @@ class ComparePage(Page):
         if not self._is_filled:
             return (self.empty.buttons[0],) if self.empty is not None else ()
         return (self.only, self.heads.heads[0].name, self.table)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        roomy = self.width() >= _ROOMY
+        if roomy != self._roomy:
+            self._roomy = roomy
+            self.headingChanged.emit()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

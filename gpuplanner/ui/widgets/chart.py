@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetricsF, QGuiApplication, QPaintEvent, QPen
-from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetricsF, QGuiApplication, QHelpEvent, QPaintEvent, QPen
+from PySide6.QtWidgets import QMenu, QToolTip, QVBoxLayout, QWidget
 
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
@@ -29,6 +29,9 @@ DASHES = (
     Qt.PenStyle.DashDotLine,
     Qt.PenStyle.DashDotDotLine,
 )
+
+_NEAR = 12.0
+"""From how many pixels away a point is meant."""
 
 
 class SeriesKind(Enum):
@@ -111,6 +114,7 @@ class Chart(QWidget):
         self._plot.setLogMode(x=x_axis.log, y=y_axis.log)
         for part in (self._plot, self._plot.viewport()):
             part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._plot.viewport().installEventFilter(self)
         self._plot.setMenuEnabled(False)
         self._plot.hideButtons()
         self._plot.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
@@ -140,6 +144,27 @@ class Chart(QWidget):
             for s in self._series
             for at, (x, y) in enumerate(zip(s.x, s.y, strict=True))
         ]
+
+    def point_at(self, place: QPointF) -> str:
+        """What the point nearest to a place of the plot is, empty when none is near: its name and its values."""
+        view = self._plot.getPlotItem().getViewBox()
+        nearest, found = _NEAR, ""
+        for _series, name, x, y in self.table():
+            if (self._axes[0].log and x <= 0) or (self._axes[1].log and y <= 0):
+                continue
+            drawn = QPointF(*(math.log10(v) if a.log else v for v, a in zip((x, y), self._axes, strict=True)))
+            at = self._plot.mapFromScene(view.mapViewToScene(drawn))
+            away = math.hypot(at.x() - place.x(), at.y() - place.y())
+            if away < nearest:
+                values = (f"{number_tick(v)} {a.unit}".strip() for v, a in zip((x, y), self._axes, strict=True))
+                nearest, found = away, "\n".join(part for part in (name, " · ".join(values)) if part)
+        return found
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            QToolTip.showText(event.globalPos(), self.point_at(QPointF(event.pos())), self)
+            return True
+        return super().eventFilter(watched, event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         menu = QMenu(self)

@@ -1,0 +1,190 @@
+"""The Compare place as a person uses it."""
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+
+from gpuplanner.store.settings import LANGUAGE
+from gpuplanner.ui.compare_place.compare_table import GroupLine, RowLine
+from gpuplanner.ui.compare_place.page import ComparePage
+from gpuplanner.ui.notices import Notices
+from gpuplanner.ui.pins import MOST_PINS, Pin, PinKind, PinnedCandidate, Pins
+from gpuplanner.ui.places import Context, Location
+from tests.ui.catalog_workspaces import A100, H100, H200, L4, CatalogOnly
+
+
+@pytest.fixture
+def went() -> list[Location]:
+    return []
+
+
+@pytest.fixture
+def notices() -> Notices:
+    return Notices()
+
+
+@pytest.fixture
+def open_page(qtbot, appearance, settings, jobs, shipped_catalog, went, notices) -> Callable[..., ComparePage]:
+    """Makes the page with these pins, as the window would."""
+
+    def make(*pins: Pin) -> ComparePage:
+        for pin in pins:
+            Pins(settings).add(pin)
+        context = Context(appearance, settings, jobs, notices, went.append, CatalogOnly(shipped_catalog, None))
+        page = ComparePage(context)
+        qtbot.addWidget(page)
+        page.resize(1250, 800)
+        page.show()
+        qtbot.waitUntil(lambda: jobs.busy == 0)
+        return page
+
+    return make
+
+
+def gpu(gpu_id):
+    return Pin(PinKind.GPU, gpu_id)
+
+
+def titles(page):
+    return [subject.title for subject in page.subjects]
+
+
+def rows(page):
+    return {line.title: line for line in page.table.lines if isinstance(line, RowLine)}
+
+
+def test_the_empty_place_teaches(open_page, went):
+    page = open_page()
+    assert page.empty.isVisible()
+    page.empty.buttons[0].click()
+    page.empty.buttons[1].click()
+    assert went == [Location("catalog"), Location("plan")]
+    assert not next(a for a in page.heading().actions if a.id == "markdown").enabled
+    assert list(page.panes()) == [page.empty.buttons[0]]
+
+
+def test_one_pin_asks_for_another(open_page):
+    page = open_page(gpu(A100))
+    assert "A100 SXM4 80GB" in page.empty.says.text()
+
+
+def test_two_stand_side_by_side(open_page):
+    page = open_page(gpu(A100), gpu(H100))
+    assert page.table.isVisible()
+    assert titles(page) == ["A100 SXM4 80GB", "H100 SXM5 80GB"]
+    memory = rows(page)["GPU memory"]
+    assert [cell.text for cell in memory.cells] == ["80 GiB", "80 GiB"]
+    assert not memory.differs
+    bandwidth = rows(page)["Memory bandwidth"]
+    assert [cell.best for cell in bandwidth.cells] == [False, True]
+    assert bandwidth.differs
+
+
+def test_only_differences_is_kept(open_page, settings):
+    page = open_page(gpu(A100), gpu(H100))
+    everything = len(page.table.lines)
+    page.only.click()
+    assert len(page.table.lines) < everything
+    assert all(line.differs for line in page.table.lines if isinstance(line, RowLine))
+    again = open_page()
+    assert again.only.isChecked()
+    assert "GPU memory" not in rows(again)
+
+
+def test_columns_move_and_go_and_come_back(open_page, notices):
+    page = open_page(gpu(A100), gpu(H100), gpu(H200))
+    page.heads.heads[2].left.click()
+    assert titles(page) == ["A100 SXM4 80GB", "H200 SXM 141GB", "H100 SXM5 80GB"]
+    page.heads.heads[0].right.click()
+    assert titles(page) == ["H200 SXM 141GB", "A100 SXM4 80GB", "H100 SXM5 80GB"]
+    assert not page.heads.heads[0].left.isEnabled()
+    assert not page.heads.heads[2].right.isEnabled()
+    page.heads.heads[1].remove.click()
+    assert titles(page) == ["H200 SXM 141GB", "H100 SXM5 80GB"]
+    notices.kept[-1].action.run()
+    assert titles(page) == ["H200 SXM 141GB", "A100 SXM4 80GB", "H100 SXM5 80GB"]
+
+
+def test_clearing_can_be_undone(open_page, notices, settings):
+    page = open_page(gpu(A100), gpu(H100))
+    page.clear()
+    assert page.empty.isVisible()
+    assert Pins(settings).all() == ()
+    notices.kept[-1].action.run()
+    assert titles(page) == ["A100 SXM4 80GB", "H100 SXM5 80GB"]
+    assert page.table.isVisible()
+
+
+def test_a_name_leads_to_its_entry(open_page, went, shipped_catalog):
+    instance = next(iter(shipped_catalog.instances))
+    candidate = Pin(PinKind.CANDIDATE, "x", PinnedCandidate("2 × H100", "Chat", H100, 2))
+    rented = Pin(PinKind.CANDIDATE, "y", PinnedCandidate("1 × A10", "Chat", A100, 1, instance_id=instance))
+    page = open_page(gpu(A100), candidate, rented)
+    for head in page.heads.heads:
+        head.name.click()
+    assert went == [
+        Location("catalog", f"gpu/{A100}"),
+        Location("catalog", f"gpu/{H100}"),
+        Location("catalog", f"instance/{instance}"),
+    ]
+
+
+def test_what_is_pinned_elsewhere_is_there_when_the_page_comes_back(open_page, settings):
+    page = open_page(gpu(A100), gpu(H100))
+    page.hide()
+    Pins(settings).add(gpu(L4))
+    page.show()
+    assert titles(page)[-1] == "L4"
+    assert page.heading().note.values == {"count": 3, "most": MOST_PINS}
+
+
+def test_the_comparison_is_copied(open_page, notices):
+    page = open_page(gpu(A100), gpu(H100))
+    page.copy_markdown()
+    assert "| ≠ Memory bandwidth | 2,039 GB/s | 3,350 GB/s best |" in QGuiApplication.clipboard().text()
+    page.copy_csv()
+    assert '≠ Memory bandwidth,"2,039 GB/s","3,350 GB/s best"' in QGuiApplication.clipboard().text()
+    assert notices.kept[-1].message.id == "compareui.copied"
+
+
+def test_rows_are_walked_and_copied_by_keyboard(open_page):
+    page = open_page(gpu(A100), gpu(H100))
+    page.table.setFocus()
+    QTest.keyClick(page.table, Qt.Key.Key_Down)
+    QTest.keyClick(page.table, Qt.Key.Key_Down)
+    QTest.keyClick(page.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    second = [line for line in page.table.lines if isinstance(line, RowLine)][1]
+    assert QGuiApplication.clipboard().text().split("\t")[0] == f"≠ {second.title}"
+
+
+def test_six_fit_and_a_narrow_window_scrolls_sideways(open_page, shipped_catalog):
+    page = open_page(*(gpu(gpu_id) for gpu_id in list(shipped_catalog.gpus)[:MOST_PINS]))
+    page.resize(700, 500)
+    QTest.qWait(20)
+    assert page.table.width() >= page.table.minimumWidth()
+    bar = page.area.horizontalScrollBar()
+    assert bar.maximum() > 0
+    bar.setValue(bar.maximum())
+    assert page._head_area.horizontalScrollBar().value() > 0
+    assert page.heads.width() >= page.heads.minimumWidth()
+    assert not next(a for a in page.heading().actions if a.id == "add").enabled
+
+
+def test_the_heads_stand_over_their_columns(open_page):
+    page = open_page(gpu(A100), gpu(H100), gpu(H200))
+    QTest.qWait(20)
+    for at, head in enumerate(page.heads.heads):
+        left = head.mapTo(page, head.rect().topLeft()).x()
+        column = page.table.mapTo(page, page.table._cell_area(page.table._placed()[1][1], at).topLeft().toPoint()).x()
+        assert abs(left - column) <= 2
+
+
+def test_the_language_is_switched_live(open_page, appearance):
+    page = open_page(gpu(A100), gpu(H100))
+    appearance.choose(LANGUAGE, "zh_CN")
+    groups = [line.title for line in page.table.lines if isinstance(line, GroupLine)]
+    assert groups == ["价格", "单个 GPU"]
+    assert "显存带宽" in rows(page)
