@@ -117,6 +117,7 @@ class ServerNumbers:
     request is let in only when its last token will fit too; `shares_step`: 1 where prompts are computed in the same
     pass as decode steps (chunked prefill), 0 where each has a pass of its own; `stages_overlap`: 1 where pipeline
     stages work at once on different requests. `offline_share`: what a list of requests reaches of the steady rate.
+    `offload_bytes`: weights that each GPU leaves in host memory, read over PCIe in every pass.
     """
 
     memory_share: Number
@@ -142,6 +143,8 @@ class ServerNumbers:
     burst_share: Number
     offline_share: Number
     offload_bytes: Number
+    pcie_bytes_per_s: Number
+    pcie_efficiency: Number
 
 
 @dataclass(frozen=True, slots=True)

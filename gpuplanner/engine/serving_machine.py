@@ -10,7 +10,7 @@ from math import inf
 from gpuplanner.catalog.efficiency import Efficiencies, Efficiency
 from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.formulas.gpu_memory import slice_memory_bytes, usable_memory_bytes
-from gpuplanner.engine.links import Collective, network_bytes_per_s_per_gpu, reach
+from gpuplanner.engine.links import Collective, network_bytes_per_s_per_gpu, pcie_bytes_per_s, reach
 from gpuplanner.engine.machine import Machine, Topology
 from gpuplanner.engine.serving_inputs import GpuNumbers, ServerNumbers
 from gpuplanner.facts import MissingFactError
@@ -195,7 +195,7 @@ def server_numbers(serving: Serving, gpu: Gpu, efficiencies: Efficiencies, profi
     """A server's flags on a GPU: those of the plan, else the server's own defaults, and its overheads.
 
     `profile` names an entry of the table of servers; the plan's server when empty. Raises MissingFactError when the
-    table has no such server or the GPU's memory is not known.
+    table has no such server, the GPU's memory is not known, or its PCIe rate is not and weights are offloaded.
     """
     name = profile or str(serving.server)
     found = efficiencies.constants(SERVERS, name)
@@ -236,6 +236,8 @@ def server_numbers(serving: Serving, gpu: Gpu, efficiencies: Efficiencies, profi
         burst_share=found["burst_share"],
         offline_share=found["offline_share"],
         offload_bytes=float(serving.cpu_offload_bytes),
+        pcie_bytes_per_s=pcie_bytes_per_s(gpu) if serving.cpu_offload_bytes else inf,
+        pcie_efficiency=efficiencies.constants(SERVERS, "host link")["pcie_efficiency"],
     )
 
 

@@ -21,7 +21,7 @@ class PassNumbers:
     """Seconds of one decode step, or of the prefill of one prompt, by what it goes to.
 
     `weights_s` and `compute_s`: reading and multiplying the matrices, which overlap in `matrices_s`; `cache_s`: reading
-    the cache, part of `attention_s`; `between_s`: norms, residuals and activations.
+    the cache, part of `attention_s`; `between_s`: norms, residuals and activations; `fetch_s`: weights from the host.
     """
 
     weights_s: Number
@@ -31,6 +31,7 @@ class PassNumbers:
     attention_s: Number
     between_s: Number
     exchange_s: Number
+    fetch_s: Number
     launch_s: Number
     host_s: Number
     total_s: Number
@@ -76,8 +77,9 @@ def decode_step(
     exchange = _exchange(model, gpu, way, group, rows, 1.0)
     launch = serving_time.launch_seconds(model.layers, gpu.layer_s, model.moe_layers, gpu.moe_layer_s)
     host = serving_time.host_seconds(server.step_s, server.sequence_s, sequences)
-    total = serving_time.step_seconds(matrices, attend, between, exchange, launch, host)
-    return PassNumbers(weights_s, compute_s, matrices, cache_s, attend, between, exchange, launch, host, total)
+    fetch = _fetch(server, way, 1.0)
+    total = serving_time.step_seconds(matrices, attend, between, exchange, fetch, launch, host)
+    return PassNumbers(weights_s, compute_s, matrices, cache_s, attend, between, exchange, fetch, launch, host, total)
 
 
 def prefill_pass(
@@ -110,8 +112,10 @@ def prefill_pass(
     exchange = _exchange(model, gpu, way, group, rows, passes)
     launch = serving_time.launch_seconds(model.layers, gpu.layer_s, model.moe_layers, gpu.moe_layer_s)
     own_pass = serving_time.own_pass_seconds(launch, server.step_s, passes, server.shares_step)
-    total = serving_time.step_seconds(matrices, attend, between, exchange, own_pass, 0.0)
-    return PassNumbers(weights_s, compute_s, matrices, 0.0, attend, between, exchange, own_pass, 0.0, total), passes
+    fetch = _fetch(server, way, passes)
+    total = serving_time.step_seconds(matrices, attend, between, exchange, fetch, own_pass, 0.0)
+    numbers = PassNumbers(weights_s, compute_s, matrices, 0.0, attend, between, exchange, fetch, own_pass, 0.0, total)
+    return numbers, passes
 
 
 def _matrices(
@@ -153,6 +157,12 @@ def _between(model: ModelNumbers, gpu: GpuNumbers, way: WayNumbers, tokens: Numb
         tokens, model.split_traffic_bytes, model.whole_traffic_bytes, way.tensor_parallel / way.attention_ranks
     )
     return gemm.read_seconds(moved, gpu.hbm_bytes_per_s, gpu.hbm_share)
+
+
+def _fetch(server: ServerNumbers, way: WayNumbers, passes: Number) -> Number:
+    return serving_time.fetch_seconds(
+        passes, way.pipeline_parallel, server.offload_bytes, server.pcie_bytes_per_s, server.pcie_efficiency
+    )
 
 
 def group_reach(gpu: GpuNumbers, way: WayNumbers) -> GroupReach:

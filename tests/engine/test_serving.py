@@ -81,6 +81,18 @@ def test_every_range_holds_its_value_and_says_why(serve):
         assert figure.exact or (figure.why is not None and figure.rung is not None), name
 
 
+def test_weights_left_in_host_memory_make_room_and_cost_time(serve):
+    """5 GiB over PCIe 5 in every pass are 97 ms, whatever the batch is; each of two stages reads its own."""
+    plain, moved = (serve(count=2, pipeline_parallel=2, cpu_offload_bytes=size) for size in (0, 5 * GIB))
+    assert value(moved, "kv_pool_tokens") > value(plain, "kv_pool_tokens")
+    fetch = next(part for part in moved.time if part.id == "fetch")
+    assert fetch.figure.value == pytest.approx(2 * 5 * GIB / (63e9 * 0.88), rel=0.01)
+    assert fetch.limit is Limit.LINK
+    assert value(moved, "tpot_s") > value(plain, "tpot_s") + fetch.figure.value
+    assert value(moved, "ttft_s") > value(plain, "ttft_s") + fetch.figure.value
+    assert "fetch" not in {part.id for part in plain.time}
+
+
 def test_shapes_and_formats_alone_are_exact(serve):
     made = serve()
     assert made.metrics["kv_bytes_per_token"].exact

@@ -72,7 +72,19 @@ def traffic_bytes(
 
 @formula(
     Unit.SECOND,
-    "matrices_s + attention_s + between_s + exchange_s + launch_s + host_s",
+    "passes · pipeline_parallel · offload_bytes / (pcie_bytes_per_s · pcie_efficiency)",
+    "weights left in host memory are read in every pass (vLLM, --cpu-offload-gb), those of one stage after the other",
+)
+def fetch_seconds(
+    passes: Number, pipeline_parallel: Number, offload_bytes: Number, pcie_bytes_per_s: Number, pcie_efficiency: Number
+) -> Number:
+    """Time in which the GPUs of a replica read what each has left in host memory."""
+    return passes * pipeline_parallel * offload_bytes / (pcie_bytes_per_s * pcie_efficiency)
+
+
+@formula(
+    Unit.SECOND,
+    "matrices_s + attention_s + between_s + exchange_s + fetch_s + launch_s + host_s",
     "operators of one step in a row",
 )
 def step_seconds(
@@ -80,11 +92,12 @@ def step_seconds(
     attention_s: Number,
     between_s: Number,
     exchange_s: Number,
+    fetch_s: Number,
     launch_s: Number,
     host_s: Number,
 ) -> Number:
     """Time of one pass over the model."""
-    return matrices_s + attention_s + between_s + exchange_s + launch_s + host_s
+    return matrices_s + attention_s + between_s + exchange_s + fetch_s + launch_s + host_s
 
 
 @formula(
