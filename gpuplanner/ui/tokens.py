@@ -136,8 +136,3 @@ def contrast(first: str, second: str) -> float:
     """Contrast ratio of two colours, 1 to 21 (WCAG 2.2); text needs 4.5."""
     darker, lighter = sorted((luminance(first), luminance(second)))
     return (lighter + 0.05) / (darker + 0.05)
-
-
-def readable_on(colour: str) -> str:
-    """Near-black or white, whichever reads better on `colour`."""
-    return max(("#ffffff", "#10141a"), key=lambda ink: contrast(ink, colour))

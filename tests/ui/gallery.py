@@ -8,7 +8,8 @@ from gpuplanner.figures import Certainty, Figure, exact
 from gpuplanner.messages import Language, msg
 from gpuplanner.store.settings import RATES
 from gpuplanner.ui.fields import quantities
-from gpuplanner.ui.fields.choice_field import ChoiceField
+from gpuplanner.ui.fields.choice_box import ChoiceBox
+from gpuplanner.ui.fields.field import Field
 from gpuplanner.ui.fields.number_field import NumberField
 from gpuplanner.ui.fields.text_field import CheckField, TextField
 from gpuplanner.ui.places import Context, Heading, Page, PageAction, Place
@@ -26,7 +27,7 @@ from gpuplanner.ui.widgets.figure_label import FigureLabel
 from gpuplanner.ui.widgets.flow import FlowLayout
 from gpuplanner.ui.widgets.key_value import KeyValueList, Row
 from gpuplanner.ui.widgets.notice_box import NoticeBox
-from gpuplanner.ui.widgets.segmented import Option
+from gpuplanner.ui.widgets.segmented import Option, Segmented
 from gpuplanner.ui.widgets.stacked_bar import BarPart, StackedBar
 from gpuplanner.ui.widgets.verdict_tag import VerdictTag
 from gpuplanner.units import GB, GIB, Unit
@@ -97,19 +98,17 @@ class GalleryPage(Page):
         card = Card(look, self.say("what"))
         card.setFixedWidth(272)
         options = [Option(key, self.say(key)) for key in ("serve", "train", "tune")]
-        self.kind = ChoiceField(look, self.say("kind"), options, "serve")
+        self.kind = Field(look, self.say("kind"), Segmented(look, options, "serve"))
         self.users = NumberField(look, self.say("concurrent"), quantities.count(1))
         self.users.set_value(64)
         self.budget = NumberField(look, self.say("budget"), quantities.money(), empty=msg("ui.table.missing"))
         self.wrong = NumberField(look, self.say("memory"), quantities.memory())
         self.wrong.set_value(80 * GB)
         self.wrong.set_problem(msg("ui.field.not_a_number", text="8o GB"))
-        server = ChoiceField(
-            look,
-            "Server",
-            [Option(str(n), f"vLLM 0.{n}", "flags…") for n in range(8, 16)],
-            "10",
-        )
+        versions = [Option(str(n), f"vLLM 0.{n}", "flags…") for n in range(8, 16)]
+        box = ChoiceBox(look, versions)
+        box.choose("10")
+        server = Field(look, "Server", box)
         self.name = TextField(look, self.say("machines"), empty=msg("ui.palette.hint"))
         self.check = CheckField(look, msg("ui.help.marks"))
         for field in (self.kind, self.users, self.budget, self.wrong, server, self.name, self.check):

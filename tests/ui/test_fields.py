@@ -5,7 +5,7 @@ from PySide6.QtTest import QTest
 from gpuplanner.messages import msg
 from gpuplanner.store.settings import LANGUAGE, MEMORY
 from gpuplanner.ui.fields import quantities
-from gpuplanner.ui.fields.choice_field import ChoiceBox, ChoiceField
+from gpuplanner.ui.fields.choice_box import ChoiceBox
 from gpuplanner.ui.fields.number_field import NumberField
 from gpuplanner.ui.fields.text_field import CheckField, TextField
 from gpuplanner.ui.widgets.search_field import SearchField
@@ -113,16 +113,17 @@ OPTIONS = [Option("a", msg("settings.theme.light")), Option("b", msg("settings.t
 
 
 def test_few_choices_stand_side_by_side_and_arrows_move(appearance, show):
-    field = show(ChoiceField(appearance, "Kind", OPTIONS, "a"))
-    assert isinstance(field.choices, Segmented)
+    control = show(Segmented(appearance, OPTIONS, "a"))
     told: list[object] = []
-    field.changed.connect(told.append)
-    focused = field.choices.focusWidget()
-    QTest.keyClick(focused, Qt.Key.Key_Right)
+    control.chosen.connect(told.append)
+    QTest.keyClick(control.focusWidget(), Qt.Key.Key_Right)
     assert told == ["b"]
-    assert field.value() == "b"
-    field.set_value("c")
-    assert (field.value(), told) == ("c", ["b"])
+    assert control.current() == "b"
+    QTest.keyClick(control.focusWidget(), Qt.Key.Key_Left)
+    QTest.keyClick(control.focusWidget(), Qt.Key.Key_Left)
+    assert told == ["b", "a"]
+    control.choose("c")
+    assert (control.current(), told) == ("c", ["b", "a"])
 
 
 def test_one_tab_stop_for_all_segments(appearance, show):
@@ -132,13 +133,12 @@ def test_one_tab_stop_for_all_segments(appearance, show):
 
 
 def test_many_choices_stand_in_a_box(appearance, show):
-    options = [Option(str(n), f"Choice {n}") for n in range(8)]
-    field = show(ChoiceField(appearance, "Kind", options, "3"))
-    assert isinstance(field.choices, ChoiceBox)
+    box = show(ChoiceBox(appearance, [Option(str(n), f"Choice {n}") for n in range(8)]))
     told: list[object] = []
-    field.changed.connect(told.append)
-    assert field.value() == "3"
-    QTest.keyClick(field.choices, Qt.Key.Key_Down)
+    box.chosen.connect(told.append)
+    box.choose("3")
+    assert box.current() == "3"
+    QTest.keyClick(box, Qt.Key.Key_Down)
     assert told == ["4"]
 
 

@@ -1,6 +1,8 @@
+import re
+
 import pytest
 
-from gpuplanner.ui.tokens import DARK, LIGHT, MARKS, Verdict, contrast, readable_on
+from gpuplanner.ui.tokens import DARK, LIGHT, MARKS, Verdict, contrast
 
 THEMES = pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=["light", "dark"])
 
@@ -36,6 +38,9 @@ def test_every_verdict_has_a_tone_and_a_mark_of_its_own(tokens):
     assert len(set(MARKS.values())) == len(Verdict)
 
 
-@pytest.mark.parametrize("colour", [*LIGHT.series, *DARK.series])
-def test_an_ink_is_found_for_every_series(colour):
-    assert contrast(readable_on(colour), colour) >= 4.5
+def test_every_icon_that_is_named_is_there_and_every_one_there_is_used(project_root):
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (project_root / "gpuplanner" / "ui").rglob("*.py"))
+    there = {path.stem for path in (project_root / "resources" / "icons").glob("*.svg")}
+    assert {name for name in there if f'"{name}"' not in code} == set()
+    named = set(re.findall(r'icon="([a-z0-9-]+)"', code)) | set(re.findall(r'draw_icon\(painter, "([a-z0-9-]+)"', code))
+    assert named - there == set()

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.fields.choice_field import ChoiceBox
+from gpuplanner.ui.fields.choice_box import ChoiceBox
 from gpuplanner.ui.fields.field import Field as Frame
 from gpuplanner.ui.fields.number_field import NumberField
 from gpuplanner.ui.fields.text_field import CheckField

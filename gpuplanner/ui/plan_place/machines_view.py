@@ -11,7 +11,7 @@ from gpuplanner.engine.machines import choice_of
 from gpuplanner.engine.search.result import Candidate, Rejection
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.fields.choice_field import ChoiceBox
+from gpuplanner.ui.fields.choice_box import ChoiceBox
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.pins import candidate_id
 from gpuplanner.ui.plan_place.machine_rows import (

@@ -112,11 +112,6 @@ class DataTable(QTableView):
         row = self.rows.row(self.currentIndex().row()) if self.currentIndex().isValid() else None
         return row.id if row else ""
 
-    def selected_ids(self) -> tuple[str, ...]:
-        """The ids of the selected rows, from top to bottom."""
-        numbers = sorted(index.row() for index in self.selectionModel().selectedRows())
-        return tuple(row.id for number in numbers if (row := self.rows.row(number)) is not None)
-
     def choose(self, row_id: str) -> bool:
         """Make a row current, if it is among those that have been fetched. Tells whether it is."""
         for number in range(self.rows.total):

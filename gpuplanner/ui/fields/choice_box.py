@@ -1,4 +1,4 @@
-"""A field for one of several: all in sight when they are few and fit, else a box that opens a list."""
+"""A choice among many: a box that opens a list. For a few, `widgets/segmented.py` shows all of them."""
 
 from collections.abc import Sequence
 
@@ -6,17 +6,13 @@ from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QFontMetricsF, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QSizePolicy, QStyledItemDelegate, QWidget
 
-from gpuplanner.messages import Message, MessageValue
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.fields.field import Field
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
 from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_box
 from gpuplanner.ui.tokens import CONTROL_HEIGHT, RADIUS_FIELD
 from gpuplanner.ui.widgets.focus import KeyboardFocus
-from gpuplanner.ui.widgets.segmented import Option, Segmented
-
-SEGMENTS_AT_MOST = 4
+from gpuplanner.ui.widgets.segmented import Option
 
 
 class ChoiceBox(KeyboardFocus, QComboBox):
@@ -105,42 +101,3 @@ class ChoiceBox(KeyboardFocus, QComboBox):
             self.setItemData(at, tip, Qt.ItemDataRole.ToolTipRole)
         self.updateGeometry()
         self.update()
-
-
-class ChoiceField(Field):
-    """`changed` carries the id of what a person chose."""
-
-    changed = Signal(object)
-
-    def __init__(
-        self,
-        appearance: Appearance,
-        label: MessageValue,
-        options: Sequence[Option],
-        current: str = "",
-        *,
-        segmented: bool | None = None,
-        hint: Message | None = None,
-        help_text: Message | None = None,
-        parent: QWidget | None = None,
-    ) -> None:
-        """Without `segmented` up to four options stand side by side, more in a box."""
-        few = len(options) <= SEGMENTS_AT_MOST if segmented is None else segmented
-        self.choices: Segmented | ChoiceBox = (
-            Segmented(appearance, options, current) if few else ChoiceBox(appearance, options)
-        )
-        super().__init__(appearance, label, self.choices, hint, help_text, parent)
-        self.choices.choose(current)
-        self.choices.chosen.connect(self.changed.emit)
-
-    def value(self) -> str:
-        """The id of the chosen option."""
-        return self.choices.current()
-
-    def set_value(self, value: str) -> None:
-        """Show an option as chosen. Nobody is told."""
-        self.choices.choose(value)
-
-    def set_options(self, options: Sequence[Option], current: str = "") -> None:
-        """Offer other options."""
-        self.choices.set_options(options, current)
