@@ -17,25 +17,28 @@ from gpuplanner.ui.plan_place.verdict_card import VERDICTS
 from gpuplanner.ui.tokens import RADIUS_FIELD
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.units import Unit
+from gpuplanner.workload.plan import Plan
 
 _HEIGHT = 46
 
 
 class ChangesCard(Card):
-    """`chosen` carries the change."""
+    """`chosen` carries the change and the plan that it changes."""
 
-    chosen = Signal(object)
+    chosen = Signal(object, object)
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(appearance, msg("planui.changes"), msg("planui.changes.note"))
         self._appearance = appearance
         self._changes: tuple[Change, ...] = ()
+        self._plan: Plan | None = None
         self._rows: list[ChangeRow] = []
         self.body.setSpacing(0)
 
-    def show_changes(self, changes: Sequence[Change]) -> None:
-        """Show other changes; without any there is no card."""
+    def show_changes(self, changes: Sequence[Change], plan: Plan) -> None:
+        """Show other changes of this plan; without any there is no card."""
         self._changes = tuple(changes)
+        self._plan = plan
         while len(self._rows) > len(self._changes):
             row = self._rows.pop()
             self.body.removeWidget(row)
@@ -53,7 +56,7 @@ class ChangesCard(Card):
 
     def _add_row(self, position: int) -> None:
         row = ChangeRow(self._appearance)
-        row.clicked.connect(lambda: self.chosen.emit(self._changes[position]))
+        row.clicked.connect(lambda: self.chosen.emit(self._changes[position], self._plan))
         self._rows.append(row)
         self.body.addWidget(row)
 

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.entries import Rule
-from gpuplanner.engine.estimate import Change
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import choice_of
 from gpuplanner.messages import InputError, MessageValue, msg
@@ -274,11 +273,6 @@ class PlanPage(Page):
     def _edited(self, field: Field, value: Any) -> None:
         self.presenter.document.set_value(field, value)
 
-    def _apply(self, change: Change) -> None:
-        estimate = self.presenter.outcome.worked.estimate
-        if estimate is not None:
-            self.presenter.apply(change, estimate.plan)
-
     def _choose_machine(self, machine: Machine) -> None:
         self.presenter.document.set_machine(choice_of(machine))
 
@@ -329,7 +323,7 @@ class PlanPage(Page):
         presenter.catalogRead.connect(self._catalog_read)
         presenter.outcome.workedChanged.connect(self._show_worked)
         presenter.outcome.searchedChanged.connect(self._show_searched)
-        self.results.changes.chosen.connect(self._apply)
+        self.results.changes.chosen.connect(presenter.apply)
         self.results.verdict.machineWanted.connect(self._pick_machine)
         self.results.verdict.foundWanted.connect(lambda: presenter.document.set_machine(None))
         self.results.whyShown.connect(self._show_why)

@@ -326,7 +326,10 @@ class PlanPresenter(QObject):
     # --- Commands on the plan -----------------------------------------------------------------------------------------
 
     def apply(self, change: Change, estimated: Plan) -> None:
-        """Make one of the smallest changes to `estimated`; it can be undone. What the search filled in stays open."""
+        """Make one of the smallest changes, found for `estimated`; it can be undone.
+
+        Only what it changes is changed: neither what the search filled in, nor what was edited meanwhile.
+        """
         self.document.replace(with_change(self.plan, estimated, change.plan), change.what)
 
     def set_model(self, choice: ModelChoice) -> None:

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gpuplanner.catalog.entries import Rule
 from gpuplanner.engine.estimate import Estimate
-from gpuplanner.messages import Message, MessageValue, msg
+from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.plan_place.host_card import rule_texts, rule_tip
@@ -25,21 +25,23 @@ class RemarksCard(Card):
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(appearance, msg("planui.remarks"))
         self._appearance = appearance
-        self._said: tuple[tuple[Message, Verdict], ...] = ()
+        self._boxes: list[NoticeBox] = []
         self.body.setSpacing(6)
 
     def show_estimate(self, estimate: Estimate) -> None:
         """Show another estimate."""
         said = [(message, Verdict.UNKNOWN) for message in estimate.unknown]
         said += [(message, Verdict.INFO) for message in estimate.remarks]
-        wanted = tuple(dict.fromkeys(said))
+        wanted = list(dict.fromkeys(said))
         self.setVisible(bool(wanted))
-        if wanted == self._said:
-            return
-        self._said = wanted
-        _empty(self.body)
-        for message, verdict in wanted:
-            self.body.addWidget(NoticeBox(self._appearance, message, verdict))
+        while len(self._boxes) < len(wanted):
+            box = NoticeBox(self._appearance, "")
+            self.body.addWidget(box)
+            self._boxes.append(box)
+        for at, box in enumerate(self._boxes):
+            box.setVisible(at < len(wanted))
+            if at < len(wanted):
+                box.say(*wanted[at])
 
 
 class RulesCard(Card):
@@ -49,6 +51,7 @@ class RulesCard(Card):
         super().__init__(appearance, msg("planui.rules"), msg("planui.rules.note"))
         self._appearance = appearance
         self._rules: tuple[Rule, ...] = ()
+        self._entries: list[_RuleEntry] = []
         self._all = False
         self._more = Button(appearance, "", ButtonKind.QUIET, small=True)
         self._more.clicked.connect(self._toggle)
@@ -67,28 +70,37 @@ class RulesCard(Card):
         self._render()
 
     def _render(self) -> None:
-        _empty(self.body)
         hidden = len(self._rules) - _RULES_IN_SIGHT
         self._more.setVisible(hidden > 0)
         self._more.say(msg("planui.rules.fewer") if self._all else msg("planui.rules.more", count=hidden))
-        for rule in self._rules if self._all else self._rules[:_RULES_IN_SIGHT]:
-            claim, reason = rule_texts(rule, self._appearance)
-            self.body.addWidget(self._rule(claim, reason, rule_tip(rule, self._appearance)))
+        shown = self._rules if self._all else self._rules[:_RULES_IN_SIGHT]
+        while len(self._entries) < len(shown):
+            entry = _RuleEntry(self._appearance)
+            self.body.addWidget(entry)
+            self._entries.append(entry)
+        for at, entry in enumerate(self._entries):
+            entry.setVisible(at < len(shown))
+            if at < len(shown):
+                entry.show_rule(shown[at])
 
-    def _rule(self, claim: MessageValue, reason: MessageValue, tip: str) -> QWidget:
-        holder = QWidget()
-        layout = QVBoxLayout(holder)
+
+class _RuleEntry(QWidget):
+    """The claim, and below it what holds."""
+
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__()
+        self._appearance = appearance
+        self._claim = Label(appearance, wrap=True)
+        self._reason = Label(appearance, "", TextRole.LABEL, Ink.MUTED, wrap=True)
+        layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(2)
-        layout.addWidget(Label(self._appearance, claim, wrap=True))
-        layout.addWidget(Label(self._appearance, reason, TextRole.LABEL, Ink.MUTED, wrap=True))
-        holder.setToolTip(tip)
-        return holder
+        layout.addWidget(self._claim)
+        layout.addWidget(self._reason)
 
-
-def _empty(layout: QVBoxLayout) -> None:
-    while (item := layout.takeAt(0)) is not None:
-        widget = item.widget()
-        if widget is not None:
-            widget.hide()
-            widget.deleteLater()
+    def show_rule(self, rule: Rule) -> None:
+        """Show another rule."""
+        claim, reason = rule_texts(rule, self._appearance)
+        self._claim.say(claim)
+        self._reason.say(reason)
+        self.setToolTip(rule_tip(rule, self._appearance))

@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gpuplanner.catalog.entries import Gpu, Rule
-from gpuplanner.engine.estimate import Estimate
+from gpuplanner.engine.estimate import Estimate, Fit
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.plan_place.changes_card import ChangesCard
@@ -99,7 +99,7 @@ class ResultsView(QWidget):
         if estimate is self._estimate:
             return
         self._estimate = estimate
-        self._show(estimate, found=worked.found)
+        self._show(estimate, found=worked.found, full=worked.explained)
 
     def explain(self, figure_id: str) -> None:
         """Explain a number of the estimate."""
@@ -111,18 +111,21 @@ class ResultsView(QWidget):
             if figure.derivation is None:
                 self.explanationWanted.emit()
 
-    def _show(self, estimate: Estimate, *, found: bool) -> None:
+    def _show(self, estimate: Estimate, *, found: bool, full: bool) -> None:
+        """The numbers at once; what comes with the full estimate stands as it was until then, so that nothing jumps."""
         for card in (self.verdict, self.memory, self.why, self.cost):
             card.show()
         self.verdict.show_estimate(estimate, found=found)
-        self.changes.show_changes(estimate.changes)
+        if full or (estimate.fit is Fit.FITS and not estimate.unmet):
+            self.changes.show_changes(estimate.changes, estimate.plan)
         self.memory.show_estimate(estimate)
         self.time.show_estimate(estimate)
         self._explain_again(estimate)
         self.cost.show_estimate(estimate)
         self.host.show_estimate(estimate)
-        self.remarks.show_estimate(estimate)
-        self.advice.show_rules(self._bearing(estimate))
+        if full:
+            self.remarks.show_estimate(estimate)
+            self.advice.show_rules(self._bearing(estimate))
 
     def _explain_again(self, estimate: Estimate) -> None:
         """The same number as before, of the new estimate; at first the one after memory, which is the speed."""

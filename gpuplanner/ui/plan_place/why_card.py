@@ -30,6 +30,7 @@ class WhyCard(Card):
         self._appearance = appearance
         self._copied = copied
         self._figure_id = ""
+        self._shown_id = ""
         self._figure: Figure | None = None
         self._copy = Button(appearance, msg("planui.copy"), ButtonKind.QUIET, icon="copy", small=True)
         self._copy.clicked.connect(self._choose_copy)
@@ -98,5 +99,9 @@ class WhyCard(Card):
         if figure.why is not None:
             parts.append(appearance.text(figure.why))
         self._spread.say(" · ".join(parts))
-        self.tree.show_rows(explanation(figure))
-        self.tree.setVisible(figure.derivation is not None)
+        waits = figure.derivation is None and self._figure_id == self._shown_id
+        self.tree.set_stale(waits)
+        if not waits:
+            self._shown_id = self._figure_id
+            self.tree.show_rows(explanation(figure))
+            self.tree.setVisible(figure.derivation is not None)

@@ -35,6 +35,7 @@ class WhyTree(QTreeView):
     def __init__(self, appearance: Appearance) -> None:
         super().__init__()
         self._appearance = appearance
+        self.stale = False
         self._tree = WhyModel(appearance, self)
         self.setModel(self._tree)
         self.setItemDelegate(_WhyDelegate(appearance, self))
@@ -56,6 +57,12 @@ class WhyTree(QTreeView):
         appearance.languageChanged.connect(self._fit)
         appearance.displayChanged.connect(self.viewport().update)
         self._rename()
+
+    def set_stale(self, stale: bool) -> None:
+        """Mute the rows while those of the next estimate are on their way."""
+        if stale != self.stale:
+            self.stale = stale
+            self.viewport().update()
 
     def show_rows(self, rows: Sequence[ExplanationRow]) -> None:
         """Show another derivation, its first level open; of the same number what was open stays so."""
@@ -162,12 +169,13 @@ class _WhyDelegate(QStyledItemDelegate):
         top = QRectF(inside.left(), inside.top(), inside.width(), _ROW_HEIGHT)
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         beside = QRectF(top.right() - value_width, top.top(), value_width, _ROW_HEIGHT)
-        draw_text(painter, beside, value, tokens.text, right)
+        ink = tokens.muted if self._tree.stale else tokens.text
+        draw_text(painter, beside, value, ink, right)
         room = top.width() - value_width - 12
         painter.setFont(font(TextRole.BODY))
         name = row_name(row, appearance)
         name_width = min(QFontMetricsF(painter.font()).horizontalAdvance(name) + 1, room)
-        draw_text(painter, QRectF(top.left(), top.top(), name_width, _ROW_HEIGHT), name, tokens.text)
+        draw_text(painter, QRectF(top.left(), top.top(), name_width, _ROW_HEIGHT), name, ink)
         painter.setFont(font(TextRole.LABEL))
         origin = row_origin(row, appearance)
         if origin and room - name_width > 30:
