@@ -11,7 +11,7 @@ from gpuplanner.workspace import Workspace
 from tests.ui.checks import Flashes, clipped, has_chinese_face, missing_glyphs, nameless
 from tests.ui.screenshots import each_look, picture, settle
 
-SHOWN = {"plan": "preset/chat-70b"}
+SHOWN = {"plan": "preset/chat-70b", "catalog": "gpu/nvidia-h100-sxm5-80gb"}
 """Where in a place there is most to see."""
 PICTURES = (
     ("plan-light", "plan", "light", "en"),

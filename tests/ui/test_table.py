@@ -4,12 +4,13 @@ import threading
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QFontMetricsF, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
 from gpuplanner.messages import Language, Translator, msg
 from gpuplanner.store.settings import LANGUAGE, MEMORY
+from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.table.columns import Column, Look, Order, SortKey, figure_column, number_column, text_column
 from gpuplanner.ui.table.copying import CopyFormat, table_text
 from gpuplanner.ui.table.header import DataHeader
@@ -124,6 +125,18 @@ def test_the_first_column_takes_what_is_left(make):
     view = make()
     shown = [view.columnWidth(IDS.index(column.id)) for column in view.columns.shown()]
     assert sum(shown) == view.viewport().width()
+
+
+def test_no_number_is_cut(make):
+    wide = [PlainRow("x", ("X", 123_456_789 * GIB, 1234567.0, "")), *ROWS]
+    view = make(wide)
+    section = IDS.index("memory")
+    needed = QFontMetricsF(font(TextRole.NUMBER)).horizontalAdvance("123,456,789") + 16
+    assert view.columnWidth(section) >= needed
+    # A person's own width is theirs.
+    view.horizontalHeader().resizeSection(section, 60)
+    view.set_source(ListSource(IDS, wide))
+    assert view.columnWidth(section) == 60
 
 
 def test_a_click_on_the_header_sorts_and_shift_adds(make, qtbot):

@@ -4,13 +4,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from PySide6.QtCore import QObject
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QTableView
 
 from gpuplanner.ui.background import Coalescer
+from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.settings import Settings
 from gpuplanner.ui.table.columns import Column
-from gpuplanner.ui.table.header import DataHeader
-from gpuplanner.ui.table.model import PagedModel
+from gpuplanner.ui.table.header import PADDING, DataHeader
+from gpuplanner.ui.table.model import LOOK, PAGE, PagedModel
 from gpuplanner.ui.table.shape import Shape, load_shape, save_shape, usual_shape
 
 
@@ -25,6 +27,7 @@ class Arrangement(QObject):
         self._settings = settings
         self._key = key
         self._moving = False
+        self._numbers: dict[str, int] = {}
         self._shape = load_shape(settings, key, model.columns)
         model.order = self._shape.sort
         self._keep = Coalescer(self._save, self, 300)
@@ -77,6 +80,25 @@ class Arrangement(QObject):
         self.fill_width()
         self._header.updateGeometry()
 
+    def fit_numbers(self) -> None:
+        """Columns of numbers become as wide as the numbers of the first page: half a number is a wrong one.
+
+        They grow only, so that nothing jumps while a person filters.
+        """
+        metrics = QFontMetricsF(font(TextRole.NUMBER))
+        grown = False
+        for section, column in enumerate(self._model.columns):
+            if not column.right or self._header.isSectionHidden(section):
+                continue
+            looks = (self._model.index(row, section).data(LOOK) for row in range(min(PAGE, self._model.total)))
+            texts = (f"{look.text} {look.mark}".rstrip() for look in looks if look is not None)
+            width = int(max(map(metrics.horizontalAdvance, texts), default=0) + 2 * PADDING + 3)
+            if width > self._numbers.get(column.id, 0):
+                self._numbers[column.id] = width
+                grown = True
+        if grown:
+            self.fit_titles()
+
     def fill_width(self) -> None:
         """Let the first column take what is left of the width."""
         columns = self.shown()
@@ -94,7 +116,8 @@ class Arrangement(QObject):
 
     def _wanted_width(self, section: int) -> int:
         column = self._model.columns[section]
-        return self._shape.widths.get(column.id, max(column.width, self._header.wanted_width(section)))
+        usual = max(column.width, self._header.wanted_width(section), self._numbers.get(column.id, 0))
+        return self._shape.widths.get(column.id, usual)
 
     def _resized(self, section: int, _before: int, width: int) -> None:
         # Hiding a section makes it as narrow as nothing; that is no width to keep.

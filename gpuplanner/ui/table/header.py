@@ -39,9 +39,10 @@ class DataHeader(QHeaderView):
     def wanted_width(self, section: int) -> int:
         """How wide a section has to be to show its title, its unit and a mark."""
         metrics = QFontMetricsF(font(TextRole.LABEL))
-        lines = str(self._model.headerData(section, Qt.Orientation.Horizontal) or "").split("\n")
+        *above, last = str(self._model.headerData(section, Qt.Orientation.Horizontal) or "").split("\n")
         mark = _MARK + 6 if self._model.columns[section].sortable else 0
-        return int(max(metrics.horizontalAdvance(line) for line in lines) + 2 * PADDING + mark)
+        widths = (*(metrics.horizontalAdvance(line) for line in above), metrics.horizontalAdvance(last) + mark)
+        return int(max(widths) + 2 * PADDING + 1)
 
     def paintSection(self, painter: QPainter, area: QRect, section: int) -> None:
         tokens = self._appearance.tokens
@@ -52,19 +53,21 @@ class DataHeader(QHeaderView):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         title, _, unit = str(self._model.headerData(section, Qt.Orientation.Horizontal) or "").partition("\n")
         inside = QRectF(area).adjusted(PADDING, 4, -PADDING, -5)
+        half = inside.height() / 2
+        upper = QRectF(inside.left(), inside.top(), inside.width(), half)
+        lower = upper.translated(0, half) if unit else inside
         key = self._model.order.of(column.id)
         if key is not None:
-            inside = self._paint_mark(painter, inside, column.id, descending=key.descending, right=column.right)
+            # Beside the unit, which is short, so that titles need no room for it.
+            lower = self._paint_mark(painter, lower, column.id, descending=key.descending, right=column.right)
         side = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
         painter.setFont(font(TextRole.LABEL))
         ink = tokens.text if key is not None else tokens.muted
         if unit:
-            half = inside.height() / 2
-            upper = QRectF(inside.left(), inside.top(), inside.width(), half)
             draw_text(painter, upper, title, ink, side | Qt.AlignmentFlag.AlignBottom)
-            draw_text(painter, upper.translated(0, half), unit, tokens.muted, side | Qt.AlignmentFlag.AlignTop)
+            draw_text(painter, lower, unit, tokens.muted, side | Qt.AlignmentFlag.AlignTop)
         else:
-            draw_text(painter, inside, title, ink, side | Qt.AlignmentFlag.AlignVCenter)
+            draw_text(painter, lower, title, ink, side | Qt.AlignmentFlag.AlignVCenter)
         painter.restore()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

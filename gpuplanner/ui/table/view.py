@@ -280,6 +280,7 @@ class DataTable(QTableView):
 
     def _loaded(self) -> None:
         """The row that was current stays so where it is in the first page; else nobody is told of a change."""
+        self.columns.fit_numbers()
         kept = self._chosen
         self._reloading = True
         if kept and not self.choose(kept):
