@@ -253,7 +253,7 @@ def test_what_a_model_says(shipped_catalog, offers, words):
     said = {line.name: line.value for g in details.groups for row in g.rows for line in words.lines(row)}
     assert said["Layers"] == "36"
     assert said["KV cache at 16 bits"] == "144 KiB/token"
-    assert said["KV cache at 8 bits"] == "72.0 KiB/token"
+    assert said["KV cache at 8 bits"] == "72 KiB/token"
     assert said["Count"] == "exact"
     assert details.plannable
 

@@ -77,13 +77,14 @@ _SHORT = {
     "kv_elements_per_token",
 }
 _WIDTHS = {
-    "name": 188,
+    "name": 200,
     "gpu": 150,
     "provider": 108,
     "kind": 120,
     "licence": 110,
-    SOURCE: 56,
-    "power_w": 76,
+    SOURCE: 60,
+    "max_positions": 90,
+    "gpu_price": 90,
     "memory_type": 70,
 }
 _ALIGNED = "\u2003"
@@ -118,7 +119,7 @@ def short_title(column: IndexColumn) -> Message:
 
 def _column(column: IndexColumn, pinned: Callable[[str], bool], today: Callable[[], date], *, shown: bool) -> Column:
     tip = msg(column.label) if column.id in _SHORT else None
-    number_width = 86 if column.unit is Unit.MONEY_PER_HOUR else 66
+    number_width = 100 if column.unit is Unit.MONEY_PER_HOUR else 78
     width = _WIDTHS.get(column.id, number_width if column.kind is ColumnKind.NUMBER else 96)
     if column.id == "name":
         look: Callable[[Any, Appearance], Look] = _name_look(pinned)

@@ -62,7 +62,7 @@ class DetailView(Card):
         self.name = Label(appearance, "", TextRole.TITLE, wrap=True, selectable=True)
         self.name.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.about = Label(appearance, "", TextRole.LABEL, Ink.MUTED, wrap=True)
-        self.sources = Button(appearance, msg("catalogui.sources.show"), ButtonKind.QUIET, icon="file-text", small=True)
+        self.sources = Button(appearance, msg("catalogui.sources.show"), ButtonKind.QUIET, small=True)
         self.sources.setCheckable(True)
         self.sources.clicked.connect(self._toggle_sources)
         self.plan = Button(appearance, msg("catalogui.plan"), ButtonKind.PRIMARY)

@@ -12,11 +12,13 @@ from gpuplanner.ui.catalog_place.marks import Mark, mark_of
 from gpuplanner.ui.catalog_place.rows import FactRow, NumberRow, PriceRow, Row, WordRow
 from gpuplanner.ui.catalog_place.wording import (
     age_mark,
+    disputed_lines,
+    fact_text,
     joined,
-    known_lines,
     price_lines,
     short_basis,
     shown_fact,
+    shown_value,
 )
 from gpuplanner.units import show_money
 
@@ -38,21 +40,22 @@ class FactWords:
             case WordRow():
                 return [self._word(row)]
             case NumberRow():
-                value = str(self._appearance.show(row.value, row.unit))
+                value = shown_value(row.value, row.unit, self._appearance)
                 return [Line(said(row.name), value, more=said(row.note))]
             case PriceRow():
                 return [self._price(row)]
 
     def _facts(self, row: FactRow) -> list[Line]:
         appearance, known = self._appearance, row.known
-        tip = "\n".join(known_lines(known, appearance))
+        tip = "\n".join(disputed_lines(known, appearance))
         mark = mark_of(known)
         lead = f"{mark.value} " if mark is not Mark.SOURCED else ""
         name = joined(appearance, [_plain(row.name), *short_basis(known.fact.basis)])
         note = ""
         if mark is Mark.DISPUTED:
-            rivals = [shown_fact(o, appearance) for o in known.others if o.basis == known.fact.basis]
-            note = appearance.text("catalogui.fact.rivals", values=" · ".join(dict.fromkeys(rivals)))
+            rivals = (shown_fact(o, appearance) for o in known.others if o.basis == known.fact.basis)
+            others = dict.fromkeys(text for text in rivals if text != shown_fact(known.fact, appearance))
+            note = appearance.text("catalogui.fact.rivals", values=" · ".join(others)) if others else ""
         shown = [Line(name, lead + shown_fact(known.fact, appearance), note, tip)]
         return shown + [self._other(row, other) for other in known.others if other.basis != known.fact.basis]
 
@@ -63,7 +66,7 @@ class FactWords:
         words = {part: msg(f"catalogui.basis.{part.name.lower()}") for part in other.basis}
         differing = [word for part, word in words.items() if str(part) not in own]
         name = appearance.text("catalogui.fact.counted", how=joined(appearance, differing or words.values()))
-        return Line(name, shown_fact(other, appearance), "", "\n".join(known_lines(row.known, appearance)))
+        return Line(name, shown_fact(other, appearance), "", fact_text(other, appearance, with_value=False))
 
     def _word(self, row: WordRow) -> Line:
         lead = f"{Mark.MEMORY.value} " if row.from_memory else ""

@@ -32,7 +32,7 @@ from gpuplanner.ui.widgets.button import ButtonKind
 from gpuplanner.ui.widgets.menus import pop_up
 from gpuplanner.ui.widgets.splitter import Splitter
 
-_SIZES = (912, 308)
+_SIZES = (894, 326)
 _ROOMY = 960
 """From this width on the top bar has room for counts."""
 

@@ -41,7 +41,12 @@ def shown_fact(fact: Fact, appearance: Appearance) -> str:
     if fact.unit in {Unit.FLOP_PER_S, Unit.BYTE_PER_S} and fact.value:
         factor, unit = (1e12, "TFLOPS") if fact.unit is Unit.FLOP_PER_S else (1e9, "GB/s")
         return f"{_trimmed(digits(fact.value / factor, 4 if fact.value >= 1e3 * factor else 3))} {unit}"
-    shown = appearance.show(fact.value, fact.unit)
+    return shown_value(fact.value, fact.unit, appearance)
+
+
+def shown_value(value: float, unit: Unit, appearance: Appearance) -> str:
+    """A value with its unit, and no zeros at the end."""
+    shown = appearance.show(value, unit)
     return f"{_trimmed(shown.number)} {shown.unit}".strip()
 
 
@@ -71,11 +76,18 @@ def fact_text(fact: Fact, appearance: Appearance, *, with_value: bool) -> str:
 
 def known_lines(known: Known, appearance: Appearance) -> list[str]:
     """All that is known of a property: the fact in use, then other values, on the same basis or another."""
-    lines = [fact_text(known.fact, appearance, with_value=False)]
-    for other in known.others:
-        lead = "catalogui.source.disagrees" if other.basis == known.fact.basis else "catalogui.source.otherwise"
-        lines.append(f"{appearance.text(lead)} {fact_text(other, appearance, with_value=True)}")
-    return lines
+    otherwise = (other for other in known.others if other.basis != known.fact.basis)
+    lead = appearance.text("catalogui.source.otherwise")
+    told = (f"{lead} {fact_text(other, appearance, with_value=True)}" for other in otherwise)
+    return [*disputed_lines(known, appearance), *told]
+
+
+def disputed_lines(known: Known, appearance: Appearance) -> list[str]:
+    """The fact in use, then those of other sources that give another value on the same basis."""
+    rivals = (other for other in known.others if other.basis == known.fact.basis)
+    lead = appearance.text("catalogui.source.disagrees")
+    told = (f"{lead} {fact_text(rival, appearance, with_value=True)}" for rival in rivals)
+    return [fact_text(known.fact, appearance, with_value=False), *told]
 
 
 def age_days(date: str, today: date_type) -> int | None:
