@@ -18,6 +18,8 @@ from gpuplanner.workload.serving import Serving
 
 MOST_CHANGES = 8
 """More than this a person does not read."""
+SUPPORT = "limits.support."
+"""Begins the ids of what `support.py` says."""
 GOODNESS = {Fit.DOES_NOT_FIT: 0, Fit.TIGHT: 1, Fit.FITS: 2}
 Try = Callable[[Proposal], Estimate | None]
 
@@ -72,12 +74,17 @@ def headline_of(made: Estimate) -> str:
 
 
 def _helps(made: Estimate, found: Estimate) -> bool:
-    """Whether what was wrong is right: memory when it did not fit or was tight, and all goals. Without times, no."""
+    """Whether what was wrong is right: memory when it did not fit or was tight, and all goals. Without times, no.
+
+    Software that is not known to run on the GPU does not keep one from hearing what would fit there.
+    """
     if found.fit is Fit.DOES_NOT_FIT or headline_of(found) not in found.metrics:
         return False
-    if made.fit is not Fit.FITS and GOODNESS[found.fit] <= GOODNESS[made.fit]:
+    if made.fit is Fit.FITS:
+        return not found.unmet
+    if GOODNESS[found.fit] <= GOODNESS[made.fit]:
         return False
-    return not found.unmet
+    return all(message.id.startswith(SUPPORT) and message in made.unmet for message in found.unmet)
 
 
 def _together(made: Estimate, tried: Try) -> Change | None:

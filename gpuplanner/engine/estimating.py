@@ -21,6 +21,7 @@ from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.origins import Tracer, WatchedEfficiencies, finder
 from gpuplanner.engine.power import power_metrics
 from gpuplanner.engine.serving import estimate_serving
+from gpuplanner.engine.support import unsupported
 from gpuplanner.engine.training import estimate_training
 from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Figure, Formula, Recording, Step, recording
@@ -78,6 +79,7 @@ def _completed(made: Estimate, model: ModelArchitecture, efficiencies: Efficienc
     duty = duty_of(made, model, efficiencies)
     needs = host_needs(duty, machine, made.time, efficiencies, rules)
     interval = checkpoint_remark(duty, machine, efficiencies)
+    no = unsupported(machine.gpu, made.plan.workload)
     remarks = (*made.remarks, *machine.remarks, *shortfalls(needs), *((interval,) if interval else ()))
     return replace(
         made,
@@ -85,7 +87,7 @@ def _completed(made: Estimate, model: ModelArchitecture, efficiencies: Efficienc
         host=needs,
         unknown=(*made.unknown, *cost_unknown, *power_unknown),
         remarks=remarks,
-        unmet=(*made.unmet, *unmet_budgets(made.plan, metrics)),
+        unmet=(*((no,) if no else ()), *made.unmet, *unmet_budgets(made.plan, metrics)),
     )
 
 

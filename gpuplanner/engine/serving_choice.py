@@ -40,7 +40,8 @@ def ways_on(machine: Machine, model: ModelArchitecture, workload: Serving) -> li
             beside = max(machine.gpus_per_node // int(degrees[0] * degrees[1]), 1)
             if groups:
                 ways.append(WayNumbers(*degrees, float(groups * beside)))
-    ways += _partial(machine, workload, ways)
+    if not ways:
+        ways = _partial(machine, model, workload)
     if not ways:
         raise InputError(
             msg("serving.no_layout", tensor=tensor or 1, pipeline=pipeline or 1, gpus=machine.gpus_per_node)
@@ -48,11 +49,12 @@ def ways_on(machine: Machine, model: ModelArchitecture, workload: Serving) -> li
     return ways
 
 
-def _partial(machine: Machine, workload: Serving, found: list[WayNumbers]) -> list[WayNumbers]:
+def _partial(machine: Machine, model: ModelArchitecture, workload: Serving) -> list[WayNumbers]:
     """A way that the person asked for although it leaves GPUs of a node unused."""
     tensor, pipeline = workload.tensor_parallel or 1, workload.pipeline_parallel or 1
     asked = workload.tensor_parallel or workload.pipeline_parallel
-    if found or not asked or tensor * pipeline > machine.gpus_per_node:
+    divided = heads_in_common(model) % tensor == 0 and pipeline <= model.layers
+    if not asked or not divided or tensor * pipeline > machine.gpus_per_node:
         return []
     return [
         WayNumbers(float(tensor), float(pipeline), float(machine.gpus_per_node // (tensor * pipeline) * machine.nodes))

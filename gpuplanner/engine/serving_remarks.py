@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from math import ceil
 
 from gpuplanner.catalog.architecture import ModelArchitecture, Role
+from gpuplanner.catalog.entries import GpuProperty
 from gpuplanner.engine.estimate import Memory
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.machine import Machine
@@ -15,7 +16,9 @@ from gpuplanner.engine.serving_numbers import ServingNumbers
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Message, msg
 from gpuplanner.units import Display, Unit, show, show_bytes, show_duration
-from gpuplanner.workload.serving import Serving
+from gpuplanner.workload.serving import Server, Serving
+
+BF16, BF16_RATE = "bf16", GpuProperty.BF16_FLOP_PER_S
 
 
 def memory_reason(
@@ -71,6 +74,8 @@ def _remarks(
     precision = precision_of(model, workload.weight_precision)
     if not found.arithmetic.native and precision not in SIXTEEN_BITS:
         yield msg("serving.converted", precision=precision.upper(), gpu=machine.gpu.name)
+    if precision == BF16 and workload.server is not Server.LLAMA_CPP and not machine.gpu.known(BF16_RATE):
+        yield msg("serving.no_bf16", gpu=machine.gpu.name)
     if model.role is Role.ENCODER:
         yield msg("serving.no_cache")
     gpus = int(way.tensor_parallel * way.pipeline_parallel * way.replicas)
@@ -86,6 +91,10 @@ def _remarks(
         yield msg(
             "serving.experts_resident", loaded=int(result.resident), experts=max(g.mlp.experts for g in model.groups)
         )
+        if workload.expert_parallel and way.tensor_parallel > 1:
+            yield msg("serving.whole_experts", gpus=int(way.tensor_parallel))
+    elif workload.expert_parallel:
+        yield msg("serving.no_experts")
     if model.tower_parameters:
         yield msg("serving.tower_memory")
     if any(g.attention.window for g in model.groups):
@@ -118,7 +127,10 @@ def _unmet(
     if runs and result.saturated:
         most = str(show(float(result.request_per_s), Unit.REQUEST_PER_S, Display()))
         yield msg("serving.saturated", rate=workload.request_rate or 0.0, most=most)
-    length = workload.max_length or workload.input_tokens + workload.output_tokens
+    asked = workload.input_tokens + workload.output_tokens
+    length = workload.max_length or asked
+    if asked > length:
+        yield msg("serving.longer_than_limit", length=asked, limit=length)
     if model.max_positions is not None and length > model.max_positions:
         yield msg("serving.beyond_positions", length=length, most=model.max_positions)
 

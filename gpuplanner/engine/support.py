@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from gpuplanner.catalog.entries import Gpu
 from gpuplanner.messages import Message, msg
 from gpuplanner.workload.plan import Workload
-from gpuplanner.workload.precision import ComputePrecision
+from gpuplanner.workload.precision import ComputePrecision, WeightPrecision
 from gpuplanner.workload.serving import Server, Serving
 from gpuplanner.workload.training import Training
 
@@ -39,11 +39,22 @@ LEAST_FOR_PRECISION: Mapping[ComputePrecision, float] = {
 }
 """CUDA programming guide: BF16 and TF32 from Ampere on. Transformer Engine: FP8 from Ada on, NVFP4 on Blackwell."""
 
+_GGUF = frozenset(p for p in WeightPrecision if p.startswith(("q", "iq")))
+_LLAMA_CPP = _GGUF | {WeightPrecision.FP32, WeightPrecision.BF16, WeightPrecision.FP16, WeightPrecision.MXFP4}
+NOT_LOADED: Mapping[str, frozenset[WeightPrecision]] = {
+    Server.TENSORRT_LLM: _GGUF | {WeightPrecision.NF4},
+    Server.LLAMA_CPP: frozenset(WeightPrecision) - _LLAMA_CPP,
+}
+"""Formats of weights that a server has no loader for, from the quantisation pages of each (2025; from memory)."""
+
 
 def unsupported(gpu: Gpu, workload: Workload) -> Message | None:
     """Why the workload's software or precision is not known to run on this GPU, or None when it is."""
+    precision = workload.weight_precision if isinstance(workload, Serving) else None
     software = workload.server if isinstance(workload, Serving) else "training"
     name = msg(f"limits.software.{software}")
+    if precision is not None and precision in NOT_LOADED.get(software, ()):
+        return msg("limits.support.format", software=name, precision=precision.upper())
     if gpu.vendor != NVIDIA:
         if gpu.architecture in OTHER_ARCHITECTURES[software]:
             return None

@@ -127,6 +127,13 @@ def test_changes_that_help_only_together_are_found(advise):
     assert text.startswith("Micro-batch of 1, the rest accumulated; Fused loss")
 
 
+def test_a_gpu_that_the_server_is_not_known_to_run_on_hears_what_would_fit(advise):
+    _, made = advise(Serving(model=SMALL, input_tokens=60_000), "nvidia-p40", 1)
+    assert made.fit is Fit.DOES_NOT_FIT
+    assert made.unmet[0].id == "limits.support.capability"
+    assert "change.length" in {change.what.id for change in made.changes}
+
+
 def test_two_settings_are_found_where_none_helps_alone(advise):
     """A 70B in FP8 on one card: a larger share makes room, but the first token is late until requests are fewer."""
     workload = Serving(

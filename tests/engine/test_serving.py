@@ -93,6 +93,33 @@ def test_weights_left_in_host_memory_make_room_and_cost_time(serve):
     assert "fetch" not in {part.id for part in plain.time}
 
 
+@pytest.mark.parametrize(("tensor", "pipeline"), [(3, 1), (5, None), (1, 33)])
+def test_degrees_that_heads_or_layers_do_not_divide_into_are_refused(serve, tensor, pipeline):
+    with pytest.raises(InputError) as raised:
+        serve(count=64, tensor_parallel=tensor, pipeline_parallel=pipeline)
+    assert raised.value.message.id == "serving.no_layout"
+
+
+def test_requests_longer_than_the_limit_are_told(serve):
+    said = [message.id for message in serve(max_length=100).unmet]
+    assert said == ["serving.longer_than_limit"]
+    assert serve(max_length=2500, input_tokens=2000, output_tokens=500).unmet == ()
+
+
+@pytest.mark.parametrize(
+    ("gpu", "precision", "told"), [("nvidia-t4", "bf16", True), ("nvidia-t4", "fp16", False), (H100, "bf16", False)]
+)
+def test_a_gpu_without_bf16_is_told_that_fp16_is_taken(serve, gpu, precision, told):
+    made = serve(gpu=gpu, count=2, weight_precision=precision, concurrency=1)
+    assert ("serving.no_bf16" in {message.id for message in made.remarks}) is told
+
+
+@pytest.mark.parametrize(("model", "said"), [(MIXTURE, "serving.whole_experts"), (LLAMA_8B, "serving.no_experts")])
+def test_expert_parallelism_says_what_it_changes(serve, model, said):
+    plain, spread = (serve(model, count=4, tensor_parallel=4, expert_parallel=asked) for asked in (False, True))
+    assert said in {message.id for message in spread.remarks} - {message.id for message in plain.remarks}
+
+
 def test_shapes_and_formats_alone_are_exact(serve):
     made = serve()
     assert made.metrics["kv_bytes_per_token"].exact
