@@ -49,8 +49,15 @@ def test_nothing_typed_keeps_everything(index, shipped_catalog):
     assert index.page("gpus", {"*": "  "}, limit=0).total == len(shipped_catalog.gpus)
 
 
-def test_a_token_in_the_kv_cache_is_two_bytes_a_number(index):
+def test_what_a_token_keeps_is_two_bytes_a_number_but_for_the_keys_of_an_indexer(index, shipped_catalog):
     rows = index.page("models", limit=1000, columns=["kv_elements_per_token", "kv_bytes_per_token"]).rows
-    known = [row.cells for row in rows if row.cells[0] is not None]
-    assert known
-    assert all(in_bytes == 2 * numbers for numbers, in_bytes in known)
+    known = {row.id: row.cells for row in rows if row.cells[0] is not None}
+    with_index = {
+        model.id: sum(group.count * group.attention.index_elements_per_token for group in model.architecture.groups)
+        for model in shipped_catalog.models.values()
+        if model.architecture
+    }
+    assert any(with_index.values())
+    for model_id, (numbers, in_bytes) in known.items():
+        index_numbers = with_index[model_id]
+        assert in_bytes == 2 * (numbers - index_numbers) + index_numbers * (128 + 4) / 128

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.catalog import Catalog
 from gpuplanner.catalog.entries import Gpu, GpuProperty, Instance, InstanceProperty, Model, PriceKind
 from gpuplanner.catalog.table.columns import Column, ColumnKind
@@ -18,6 +19,8 @@ Entry = TypeVar("Entry", bound=Gpu | Instance | Model)
 
 _KV_BYTES = 2.0
 """Of one number in a KV cache kept at 16 bits."""
+
+_INDEX_BYTES = 1.0 + 4.0 / 128.0
 
 _TEXT, _DATE, _NUMBER = ColumnKind.TEXT, ColumnKind.DATE, ColumnKind.NUMBER
 
@@ -222,8 +225,7 @@ def model_table(catalog: Catalog) -> Table[Model]:
         return float(sum(group.count * group.attention.cache_elements_per_token for group in shape.groups))
 
     def cached_bytes(model: Model) -> float | None:
-        elements = cached(model)
-        return None if elements is None else elements * _KV_BYTES
+        return None if model.architecture is None else kv_bytes_per_token(model.architecture, _KV_BYTES)
 
     def experts(model: Model) -> float | None:
         return float(max(g.mlp.experts for g in model.architecture.groups)) if model.architecture else None
@@ -252,6 +254,17 @@ def model_table(catalog: Catalog) -> Table[Model]:
             Column("licence", _TEXT): lambda model: model.licence or None,
         },
     )
+
+
+def kv_bytes_per_token(shape: ModelArchitecture, bytes_each: float) -> float:
+    """What one token keeps in the KV caches of all layers, at `bytes_each` for a number.
+
+    The keys of an indexer are in FP8 with a scale for each 128 whatever the precision (see `Attention`).
+    """
+    layers = [(group.count, group.attention) for group in shape.groups]
+    elements = sum(count * attention.cache_elements_per_token for count, attention in layers)
+    index = sum(count * attention.index_elements_per_token for count, attention in layers)
+    return (elements - index) * bytes_each + index * _INDEX_BYTES
 
 
 def sixteen_bit_rate(gpu: Gpu) -> float | None:

@@ -78,7 +78,7 @@ _SHORT = {
 }
 _WIDTHS = {
     "name": 200,
-    "gpu": 150,
+    "gpu": 140,
     "provider": 108,
     "kind": 120,
     "licence": 110,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from gpuplanner.catalog.architecture import AttentionKind, LayerGroup, ModelArchitecture
 from gpuplanner.catalog.entries import Model
+from gpuplanner.catalog.table.contents import kv_bytes_per_token
 from gpuplanner.messages import MessageValue, msg
 from gpuplanner.ui.catalog_place.rows import FactGroup, FactRow, NumberRow, Row, WordRow, groups
 from gpuplanner.units import Unit
@@ -38,18 +39,13 @@ def model_groups(model: Model) -> tuple[FactGroup, ...]:
     )
 
 
-def kv_elements(shape: ModelArchitecture) -> int:
-    """Numbers that one token keeps in the cache, in all layers together."""
-    return sum(group.count * group.attention.cache_elements_per_token for group in shape.groups)
-
-
 def _per_token(shape: ModelArchitecture) -> Iterable[Row]:
-    elements = kv_elements(shape)
     windowed = any(group.attention.window is not None for group in shape.groups)
     note: MessageValue = msg("catalogui.model.window_note") if windowed else ""
-    if elements:
+    if kv_bytes_per_token(shape, 1.0):
         for name, width in _WIDTHS:
-            yield NumberRow(msg(f"catalogui.model.{name}"), elements * width, Unit.BYTE_PER_TOKEN, note)
+            kept = kv_bytes_per_token(shape, width)
+            yield NumberRow(msg(f"catalogui.model.{name}"), kept, Unit.BYTE_PER_TOKEN, note)
     else:
         yield WordRow(msg("catalogui.model.kv16"), msg("catalogui.model.no_cache"))
     if shape.max_positions is not None:

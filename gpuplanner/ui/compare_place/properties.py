@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from gpuplanner.catalog.entries import Gpu, GpuProperty, InstanceProperty, Model, PriceKind
-from gpuplanner.catalog.table.contents import sixteen_bit_rate
+from gpuplanner.catalog.table.contents import kv_bytes_per_token, sixteen_bit_rate
 from gpuplanner.facts import Known
 from gpuplanner.messages import Message, MessageValue, msg
-from gpuplanner.ui.catalog_place.model_details import kv_elements
 from gpuplanner.ui.compare_place.subjects import Subject
 from gpuplanner.units import Unit
 
@@ -232,7 +231,7 @@ def _model() -> tuple[Property, ...]:
         return lambda subject: read(subject.model) if subject.model is not None else None
 
     def kv(model: Model) -> Value:
-        return kv_elements(model.architecture) * 2.0 if model.architecture is not None else None
+        return kv_bytes_per_token(model.architecture, 2.0) if model.architecture is not None else None
 
     def layers(model: Model) -> Value:
         return float(model.architecture.layers) if model.architecture is not None else None
