@@ -16,8 +16,6 @@ from gpuplanner.figures import Rung
 
 TABLE = "collectives"
 NETWORK = "network"
-PCIE_BYTES_PER_S_BY_GENERATION = {3: 15.75e9, 4: 31.5e9, 5: 63.0e9, 6: 121.0e9}
-"""One way, 16 lanes, after line coding (PCI-SIG)."""
 
 
 class Collective(StrEnum):
@@ -63,15 +61,8 @@ def reach(efficiencies: Efficiencies, gpu: Gpu, operation: Collective, topology:
 
 
 def pcie_bytes_per_s(gpu: Gpu) -> float:
-    """One way between the GPU and its host. Raises MissingFactError when neither rate nor generation is known."""
-    known = gpu.known(GpuProperty.PCIE_BYTES_PER_S)
-    if known is not None:
-        return known.value
-    generation = gpu.value(GpuProperty.PCIE_GENERATION)
-    lanes = gpu.known(GpuProperty.PCIE_LANES)
-    if int(generation) not in PCIE_BYTES_PER_S_BY_GENERATION:
-        raise MissingFactError(gpu.name, GpuProperty.PCIE_BYTES_PER_S.value)
-    return PCIE_BYTES_PER_S_BY_GENERATION[int(generation)] * (lanes.value if lanes else 16.0) / 16.0
+    """One way between the GPU and its host. Raises MissingFactError when the catalog does not know it."""
+    return gpu.value(GpuProperty.PCIE_BYTES_PER_S)
 
 
 def network_bytes_per_s_per_gpu(machine: Machine) -> float:

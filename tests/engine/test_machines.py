@@ -36,8 +36,7 @@ def gpu(name="h100", form="SXM5", link=450e9, bridge=False, pcie=True):
     if link:
         properties[GpuProperty.LINK_BYTES_PER_S] = known(link)
     if pcie:
-        properties[GpuProperty.PCIE_GENERATION] = known(5, Unit.COUNT)
-        properties[GpuProperty.PCIE_LANES] = known(16, Unit.COUNT)
+        properties[GpuProperty.PCIE_BYTES_PER_S] = known(63e9, Unit.BYTE_PER_S)
     return Gpu(name, name.upper(), "NVIDIA", properties, form_factor=form, link_kind="NVLink 4", link_is_bridge=bridge)
 
 
