@@ -1,6 +1,7 @@
 """Keeps the open plan: every change becomes a revision within a second, in another thread. Knows no widget.
 
-What cannot be saved stays waiting and is tried again; nothing is dropped before it has been kept.
+What cannot be saved stays waiting and is tried again, also when another plan is open by then; nothing is dropped before
+it has been kept.
 """
 
 import threading
@@ -18,10 +19,19 @@ GATHER_MS = 500
 RETRY_MS = 3000
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
+class _Target:
+    """A plan on the shelf and the newest revision of it that this window knows; no id before it is first saved."""
+
+    plan_id: str
+    revision: int
+
+
+@dataclass(slots=True, eq=False)
 class _Save:
     """One state to keep, and what came of it. `taken`: somebody else writes it, its own job must not."""
 
+    target: _Target
     plan: Plan
     label: str
     result: Saved | None = None
@@ -48,11 +58,10 @@ class Autosave(QObject):
         self._shelf = shelf
         self._jobs = jobs
         self._stamped = stamped
-        self._waiting: _Save | None = None
+        self._target = _Target("", 0)
+        self._waiting: list[_Save] = []
         self._running: _Save | None = None
         self._writing = threading.Lock()
-        self._plan_id = ""
-        self._revision = 0
         self.problem: Message | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -61,24 +70,25 @@ class Autosave(QObject):
     @property
     def plan_id(self) -> str:
         """The plan that is saved to; empty until the first save of a new one."""
-        return self._plan_id
+        return self._target.plan_id
 
     @property
     def clean(self) -> bool:
         """Whether everything has been saved."""
-        return self._waiting is None and self._running is None
+        return not self._waiting and self._running is None
 
     def follow(self, plan_id: str, revision: int) -> None:
-        """Save to this plan from now on; an empty id becomes a new plan with the first change. Saves what waits."""
+        """Save to this plan from now on; an empty id becomes a new plan with the first change.
+
+        What waits is saved first; what cannot be saved goes on waiting for the plan that it is of.
+        """
         self.flush()
-        self._waiting = None
-        self._plan_id = plan_id
-        self._revision = revision
-        self.problem = None
+        self._target = _Target(plan_id, revision)
 
     def keep(self, plan: Plan, label: str) -> None:
         """Save this state soon. Several within half a second become one revision with the last one's label."""
-        self._waiting = _Save(plan, label)
+        self._waiting = [save for save in self._waiting if save.target is not self._target]
+        self._waiting.append(_Save(self._target, plan, label))
         if not self._timer.isActive() or self.problem is not None:
             self._timer.start(GATHER_MS)
 
@@ -95,35 +105,37 @@ class Autosave(QObject):
             with self._writing:
                 running.taken = True
             if running.result is None:
-                self._waiting = self._waiting or running
+                self._wait_again(running)
             else:
                 self._told(running.result)
-        if self._waiting is not None:
-            save = _Save(self._waiting.plan, self._waiting.label)
-            self._write(save)
-            self._ended(save)
+        for save in list(self._waiting):
+            self._waiting.remove(save)
+            fresh = _Save(save.target, save.plan, save.label)
+            self._write(fresh)
+            self._ended(fresh)
         return self.problem
 
     def _save(self) -> None:
-        if self._waiting is None or self._running is not None:
+        if not self._waiting or self._running is not None:
             return
-        save = self._running = self._waiting
-        self._waiting = None
+        save = self._running = self._waiting.pop(0)
         self._jobs.run(lambda _cancel: self._write(save), lambda _none: self._done(save))
 
     def _write(self, save: _Save) -> None:
-        """Write one state; in any thread. The plan's id and newest revision go forward under the same lock."""
+        """Write one state; in any thread. The target's id and newest revision go forward under the same lock."""
+        target = save.target
         with self._writing:
             if save.taken:
                 return
             plan = self._stamped(save.plan)
+            save.fault = None
             try:
-                if self._plan_id:
-                    save.result = self._shelf.save(self._plan_id, plan, self._revision, save.label)
+                if target.plan_id:
+                    save.result = self._shelf.save(target.plan_id, plan, target.revision, save.label)
                 else:
-                    self._plan_id, revision = self._shelf.add(plan, save.label)
+                    target.plan_id, revision = self._shelf.add(plan, save.label)
                     save.result = Saved(revision, None)
-                self._revision = save.result.revision
+                target.revision = save.result.revision
             except InputError as fault:
                 save.fault = fault
 
@@ -134,18 +146,21 @@ class Autosave(QObject):
 
     def _ended(self, save: _Save) -> None:
         if save.result is not None:
-            if self._waiting is not None and self._waiting.plan == save.plan:
-                self._waiting = None
             self._told(save.result)
             return
-        self._waiting = self._waiting or save
+        self._wait_again(save)
         self.problem = save.fault.message if save.fault else None
         self._timer.start(RETRY_MS)
         self.failed.emit(self.problem)
 
+    def _wait_again(self, save: _Save) -> None:
+        """A state that is not kept waits on, unless a newer one of the same plan waits already."""
+        if all(other.target is not save.target for other in self._waiting):
+            self._waiting.insert(0, save)
+
     def _told(self, result: Saved) -> None:
         self.problem = None
-        if self._waiting is not None and not self._timer.isActive():
+        if self._waiting and not self._timer.isActive():
             self._timer.start(GATHER_MS)
         if result.other is not None:
             self.overtaken.emit(result.other)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout
 
@@ -38,6 +38,8 @@ _TWO_LINES = 46
 _LEAST_TABLE = 150
 _ALL = "all"
 _WIDE = 410
+PATIENCE_MS = 300
+"""A search that takes no longer says nothing of itself."""
 _LEAST_NEEDED = {"serving": "usd_per_mtoken", "training": "usd_per_month"}
 
 
@@ -59,6 +61,10 @@ class MachinesView(Card):
         self._selected = ""
         self._kind = ""
         self._showing = False
+        self._patience = QTimer(self)
+        self._patience.setSingleShot(True)
+        self._patience.setInterval(PATIENCE_MS)
+        self._patience.timeout.connect(lambda: self.note.say(msg("planui.searching")))
         self.tables = {kind: self._table(kind, settings) for kind in _kinds()}
         self._stack = QStackedWidget()
         for table in self.tables.values():
@@ -96,10 +102,12 @@ class MachinesView(Card):
             self._stack.setCurrentWidget(self.tables[kind])
             self._candidates = {}
         if searched is None or not searched.current:
-            self.note.say(msg("planui.searching"))
+            self._patience.start()
             if searched is None:
                 self._show([], ())
+                self.note.say("")
             return
+        self._patience.stop()
         result = searched.result
         self._show(result.candidates if result else [], result.rejections if result else ())
         count = len(self._candidates)

@@ -4,20 +4,20 @@ It joins the document (edits, undo), its autosave, and the outcome (estimate and
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Model
-from gpuplanner.engine.estimate import Change, Estimate
-from gpuplanner.engine.search.result import Candidate, SearchResult
+from gpuplanner.engine.estimate import Change
+from gpuplanner.engine.search.result import Candidate
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.store.plan_files import write_plan
 from gpuplanner.store.plans import PlanShelf, Revision, ShelvedPlan
-from gpuplanner.store.store import Store
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.background import Cancel, Jobs
 from gpuplanner.ui.notices import NoticeAction, Notices
@@ -28,6 +28,7 @@ from gpuplanner.ui.plan_place.document import PlanDocument
 from gpuplanner.ui.plan_place.edits import with_change, with_kind
 from gpuplanner.ui.plan_place.intake import Taken, take_file, take_text
 from gpuplanner.ui.plan_place.outcome import Outcome
+from gpuplanner.ui.plan_place.plan_workspace import PlanWorkspace
 from gpuplanner.ui.settings import WINDOW, Settings
 from gpuplanner.ui.tokens import Verdict
 from gpuplanner.workload.model_choice import ModelChoice
@@ -37,40 +38,11 @@ LAST_PLAN = WINDOW + "plan"
 PLAN, PRESET, WITH = "plan/", "preset/", "with/"
 """What a path begins with: a plan of the shelf, a preset, or `with/gpu|instance|model/<id>`."""
 SAMPLE = "sample"
+NOT_SAVED, CONFLICT, OTHER_CATALOG = "not-saved", "conflict", "other-catalog"
 
 
 def _read(path: Path, _cancel: Cancel) -> Taken:
     return take_file(path)
-
-
-class PlanWorkspace(Protocol):
-    """What of the workspace this place uses."""
-
-    @property
-    def catalog(self) -> Any: ...
-
-    @property
-    def efficiencies(self) -> Efficiencies: ...
-
-    @property
-    def store(self) -> Store: ...
-
-    @property
-    def presets(self) -> Mapping[str, Plan]: ...
-
-    def sample(self) -> Plan: ...
-
-    def stamped(self, plan: Plan) -> Plan: ...
-
-    def estimate(self, plan: Plan) -> Estimate: ...
-
-    def explained(self, plan: Plan) -> Estimate: ...
-
-    def advised(self, made: Estimate) -> Estimate: ...
-
-    def search(self, plan: Plan, cancelled: Callable[[], bool]) -> SearchResult: ...
-
-    def resolve(self, text: str) -> Any: ...
 
 
 class PlanPresenter(QObject):
@@ -211,12 +183,14 @@ class PlanPresenter(QObject):
         self.autosave.flush()
         try:
             newest = self.shelf.latest(plan_id)
-            if newest is None:
-                return False
-            self.shelf.opened(plan_id)
         except InputError as fault:
             self._notices.say(fault.message, Verdict.FAIL)
             return False
+        if newest is None:
+            return False
+        with suppress(InputError):
+            # Only the order of the list depends on it; a full disk must not keep a plan closed.
+            self.shelf.opened(plan_id)
         self._show(newest.plan, plan_id, newest.id)
         return True
 
@@ -362,15 +336,15 @@ class PlanPresenter(QObject):
 
     def _overtaken(self, other: Revision) -> None:
         take = NoticeAction(msg("planui.conflict.take"), lambda: self._adopt(other))
-        self._tell(Banner("conflict", msg("planui.conflict"), Verdict.WARN, (take,)))
+        self._tell(Banner(CONFLICT, msg("planui.conflict"), Verdict.WARN, (take,)))
 
     def _adopt(self, other: Revision) -> None:
-        self.close_banner("conflict")
+        self.close_banner(CONFLICT)
         self.document.replace(other.plan, msg("planui.conflict.taken"))
 
     def _not_saved(self, reason: Message) -> None:
         again = NoticeAction(msg("planui.try_again"), self.autosave.retry)
-        self._tell(Banner("not-saved", reason, Verdict.FAIL, (again,), closable=False))
+        self._tell(Banner(NOT_SAVED, reason, Verdict.FAIL, (again,), closable=False))
         self.savedChanged.emit()
 
     # --- Inside -------------------------------------------------------------------------------------------------------
@@ -382,11 +356,17 @@ class PlanPresenter(QObject):
 
     def _show(self, plan: Plan, plan_id: str, revision: int) -> None:
         self.autosave.follow(plan_id, revision)
-        self._banners = []
+        self._banners = [b for b in self._banners if b.id == NOT_SAVED and self.autosave.problem is not None]
         self.bannersChanged.emit()
         self._open = True
+        self._compare_editions(plan)
         self.document.open(plan)
         self._arrived()
+
+    def _compare_editions(self, plan: Plan) -> None:
+        """Say when a plan was last worked out with other facts than those at hand."""
+        if plan.catalog_hash and self.catalog is not None and plan.catalog_hash != self.catalog.hash:
+            self._tell(Banner(OTHER_CATALOG, msg("planui.other_catalog", date=self.catalog.date), Verdict.INFO))
 
     def _arrived(self) -> None:
         self._settings.keep(LAST_PLAN, self.path)
@@ -401,8 +381,8 @@ class PlanPresenter(QObject):
             self.outcome.work_out(self.plan)
 
     def _saved(self) -> None:
-        if any(b.id == "not-saved" for b in self._banners):
-            self.close_banner("not-saved")
+        if self.autosave.problem is None and any(b.id == NOT_SAVED for b in self._banners):
+            self.close_banner(NOT_SAVED)
         if self._settings.kept(LAST_PLAN, "") != self.path:
             self._arrived()
         self.shelfChanged.emit()

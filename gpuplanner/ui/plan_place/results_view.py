@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gpuplanner.catalog.entries import Gpu, Rule
@@ -14,6 +14,7 @@ from gpuplanner.ui.plan_place.cost_card import CostCard
 from gpuplanner.ui.plan_place.figure_ids import NEEDED, figure_of
 from gpuplanner.ui.plan_place.headlines import headlines
 from gpuplanner.ui.plan_place.host_card import HostCard
+from gpuplanner.ui.plan_place.machines_view import PATIENCE_MS
 from gpuplanner.ui.plan_place.memory_card import MemoryCard
 from gpuplanner.ui.plan_place.outcome import Worked
 from gpuplanner.ui.plan_place.remarks_card import RemarksCard, RulesCard
@@ -83,6 +84,11 @@ class ResultsView(QWidget):
         for source in (self.verdict, self.memory, self.time, self.cost, self.host):
             source.asked.connect(self.explain)
         self._problem.hide()
+        self._waiting.hide()
+        self._patience = QTimer(self)
+        self._patience.setSingleShot(True)
+        self._patience.setInterval(PATIENCE_MS)
+        self._patience.timeout.connect(self._waiting.show)
 
     def show_worked(self, worked: Worked) -> None:
         """Show another estimate, or why there is none. One of an earlier state of the plan stays in sight."""
@@ -90,7 +96,12 @@ class ResultsView(QWidget):
         if worked.problem is not None:
             self._problem.say(worked.problem, Verdict.WARN)
         estimate = worked.estimate
-        self._waiting.setVisible(estimate is None and worked.problem is None)
+        waits = estimate is None and worked.problem is None
+        self._waiting.setVisible(self._waiting.isVisible() and waits)
+        if waits and not self._patience.isActive():
+            self._patience.start()
+        elif not waits:
+            self._patience.stop()
         if estimate is None:
             self._estimate = None
             for card in self._cards:

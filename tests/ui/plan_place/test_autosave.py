@@ -125,6 +125,41 @@ def test_a_full_disk_is_said_and_the_change_is_saved_when_there_is_room(qtbot, p
     assert stored(workspace, page.presenter.autosave.plan_id) == 124
 
 
+def test_what_could_not_be_saved_is_kept_while_another_plan_is_open(qtbot, page, workspace, monkeypatch):
+    monkeypatch.setattr(autosave, "RETRY_MS", 100)
+    edit(page, 10)
+    qtbot.waitUntil(lambda: page.presenter.autosave.clean)
+    first = page.presenter.autosave.plan_id
+    full = [True]
+    write = workspace.store.write
+
+    def limited(work):
+        if full[0]:
+            raise StoreError(msg("store.full"))
+        return write(work)
+
+    monkeypatch.setattr(workspace.store, "write", limited)
+    edit(page, 11)
+    page.presenter.open_preset("chat-8b")
+    assert stored(workspace, first) == 10
+    assert [banner.message for banner in page.presenter.banners] == [msg("store.full")]
+    edit(page, 12)
+    full[0] = False
+    qtbot.waitUntil(lambda: page.presenter.autosave.clean)
+    assert stored(workspace, first) == 11
+    assert stored(workspace, page.presenter.autosave.plan_id) == 12
+    assert page.presenter.banners == ()
+
+
+def test_a_plan_worked_out_with_other_facts_says_so(page, workspace):
+    plan = page.presenter.plan.model_copy(update={"catalog_hash": "another edition"})
+    page.presenter.add(plan)
+    assert [banner.message.id for banner in page.presenter.banners] == ["planui.other_catalog"]
+    page.presenter.close_banner(page.presenter.banners[0].id)
+    page.presenter.add(plan.model_copy(update={"catalog_hash": workspace.catalog.hash}))
+    assert page.presenter.banners == ()
+
+
 def test_the_shelf_pins_removes_and_brings_back(qtbot, page, open_page):
     presenter = page.presenter
     edit(page, 5)

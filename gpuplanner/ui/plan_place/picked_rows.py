@@ -1,0 +1,100 @@
+"""The rows of what is picked out of many: several of them, or the model."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from PySide6.QtCore import Signal
+
+from gpuplanner.messages import msg
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.fields.field import Field as Frame
+from gpuplanner.ui.plan_place.dropdown import Dropdown
+from gpuplanner.ui.plan_place.fields import Field
+from gpuplanner.ui.plan_place.picker import Picker, PickItem
+from gpuplanner.ui.plan_place.row import Row
+
+
+class SeveralRow(Row):
+    """Several of many, none meaning any."""
+
+    def __init__(self, appearance: Appearance, field: Field, find: Callable[[str], Sequence[PickItem]]) -> None:
+        """`find` gives what can be chosen, unchecked."""
+        self._find = find
+        self._chosen: tuple[str, ...] = ()
+        self._dropdown = Dropdown(appearance)
+        frame = Frame(appearance, field.label, self._dropdown, help_text=field.help)
+        super().__init__(appearance, field, frame, self._dropdown)
+        self._dropdown.opened.connect(self._open)
+        appearance.languageChanged.connect(self._render)
+        self._render()
+
+    def set_value(self, value: Any) -> None:
+        if tuple(value) != self._chosen:
+            self._chosen = tuple(value)
+            self._render()
+
+    def refresh(self) -> None:
+        """What can be chosen has become known: show names in place of ids."""
+        self._render()
+
+    def _can_be_narrow(self) -> bool:
+        return True
+
+    def _render(self) -> None:
+        name = self._appearance.text(self.field.label)
+        self._dropdown.setAccessibleName(name)
+        names = {item.id: item.title for item in self._find("")}
+        shown = ", ".join(names.get(i, i) for i in self._chosen)
+        self._dropdown.show_choice(shown or self._appearance.text("planui.any"), muted=not shown)
+        self._dropdown.setToolTip(shown)
+
+    def _open(self) -> None:
+        picker = Picker(
+            self._appearance, self._offered, msg("planui.search"), msg("planui.nothing_found"), parent=self._dropdown
+        )
+        picker.picked.connect(self._toggle)
+        picker.open_below(self._dropdown, 300)
+
+    def _offered(self, query: str) -> Sequence[PickItem]:
+        items = self._find(query)
+        checked = [PickItem(i.id, i.title, i.note, i.detail, i.id in self._chosen) for i in items]
+        return sorted(checked, key=lambda item: not item.checked) if not query else checked
+
+    def _toggle(self, item_id: str) -> None:
+        if item_id in self._chosen:
+            self._chosen = tuple(i for i in self._chosen if i != item_id)
+        else:
+            self._chosen = (*self._chosen, item_id)
+        self._render()
+        self.edited.emit(self._chosen)
+        self.left.emit()
+
+
+class ModelRow(Row):
+    """The model, with its size beside its name; opens a search over the catalog and over files."""
+
+    wanted = Signal()
+
+    def __init__(self, appearance: Appearance, field: Field) -> None:
+        self._dropdown = Dropdown(appearance)
+        frame = Frame(appearance, field.label, self._dropdown, help_text=field.help)
+        super().__init__(appearance, field, frame, self._dropdown)
+        self._dropdown.opened.connect(self.wanted)
+        appearance.languageChanged.connect(self._render)
+        self._render()
+
+    @property
+    def button(self) -> Dropdown:
+        """What the picker opens below."""
+        return self._dropdown
+
+    def set_value(self, value: Any) -> None:
+        """The model is shown by `show_model`, since its name is in the catalog."""
+
+    def show_model(self, name: str, size: str) -> None:
+        """Show the name of the model and how large it is."""
+        self._dropdown.show_choice(name, size)
+        self._dropdown.setToolTip(name)
+
+    def _render(self) -> None:
+        self._dropdown.setAccessibleName(self._appearance.text(self.field.label))
