@@ -4,14 +4,37 @@ A model is a few groups of equal layers. Sizes are those of the whole model, bef
 """
 
 from enum import StrEnum
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from gpuplanner.messages import InputError, msg
+
+LAYERS: Final = 4096
+"""Most layers that are accepted: the deepest published model has a few hundred."""
+WIDTH: Final = 2**24
+"""Largest width of a layer, of a vocabulary and the like."""
+POSITIONS: Final = 2**40
+"""Largest context length that is accepted."""
+HEADS: Final = 2**16
+"""Most attention heads or experts of a layer."""
+_LONGEST_NAME = 200
+
+Width = Annotated[int, Field(ge=0, le=WIDTH)]
+Heads = Annotated[int, Field(ge=0, le=HEADS)]
+Shards = Annotated[int, Field(ge=1, le=HEADS)]
+Positions = Annotated[int, Field(ge=1, le=POSITIONS)]
+Elements = Annotated[int, Field(ge=0, le=2**48)]
+"""Numbers or bytes of one layer's cache or state; the widest published one keeps under a million for a token."""
+Parameters = Annotated[int, Field(ge=0, le=10**15)]
+"""Weights of a part: the largest published models have some 10¹² in all."""
+Name = Annotated[str, Field(max_length=_LONGEST_NAME)]
 
 
 class Frozen(BaseModel):
     """Base of the catalog's value types: immutable, and nothing unknown is accepted."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class AttentionKind(StrEnum):
@@ -40,20 +63,26 @@ class Attention(Frozen):
     """
 
     kind: AttentionKind
-    heads: int = Field(0, ge=0)
-    kv_heads: int = Field(0, ge=0)
-    head_dim: int = Field(0, ge=0)
-    value_head_dim: int = Field(0, ge=0)
-    window: int | None = Field(None, ge=1)
-    cache_elements_per_token: int = Field(0, ge=0)
-    cache_shards: int = Field(1, ge=1)
-    index_elements_per_token: int = Field(0, ge=0)
-    state_elements: int = Field(0, ge=0)
-    state_bytes: int = Field(0, ge=0)
-    state_shards: int = Field(1, ge=1)
-    top_k_tokens: int | None = Field(None, ge=1)
-    parameters: int = Field(0, ge=0)
-    unquantised_parameters: int = Field(0, ge=0)
+    heads: Heads = 0
+    kv_heads: Heads = 0
+    head_dim: Width = 0
+    value_head_dim: Width = 0
+    window: Positions | None = None
+    cache_elements_per_token: Elements = 0
+    cache_shards: Shards = 1
+    index_elements_per_token: Elements = 0
+    state_elements: Elements = 0
+    state_bytes: Elements = 0
+    state_shards: Shards = 1
+    top_k_tokens: Positions | None = None
+    parameters: Parameters = 0
+    unquantised_parameters: Parameters = 0
+
+    @model_validator(mode="after")
+    def _parts_within_the_whole(self) -> "Attention":
+        _within("index_elements_per_token", self.index_elements_per_token, self.cache_elements_per_token)
+        _within("unquantised_parameters", self.unquantised_parameters, self.parameters)
+        return self
 
 
 class Mlp(Frozen):
@@ -65,16 +94,25 @@ class Mlp(Frozen):
     not in `expert_parameters` and `shared_parameters`.
     """
 
-    intermediate: int = Field(0, ge=0)
+    intermediate: Width = 0
     gated: bool = True
-    experts: int = Field(0, ge=0)
-    experts_per_token: int = Field(0, ge=0)
-    shared_intermediate: int = Field(0, ge=0)
-    expert_parameters: int = Field(0, ge=0, description="weights of one routed expert")
-    shared_parameters: int = Field(0, ge=0)
-    parameters: int = Field(0, ge=0)
-    active_parameters: int = Field(0, ge=0)
-    unquantised_parameters: int = Field(0, ge=0)
+    experts: Heads = 0
+    experts_per_token: Heads = 0
+    shared_intermediate: Width = 0
+    expert_parameters: Parameters = Field(0, description="weights of one routed expert")
+    shared_parameters: Parameters = 0
+    parameters: Parameters = 0
+    active_parameters: Parameters = 0
+    unquantised_parameters: Parameters = 0
+
+    @model_validator(mode="after")
+    def _parts_within_the_whole(self) -> "Mlp":
+        _within("experts_per_token", self.experts_per_token, self.experts)
+        routed = self.experts * self.expert_parameters
+        apart = routed + self.shared_parameters + self.unquantised_parameters
+        _within("experts · expert_parameters + shared_parameters + unquantised_parameters", apart, self.parameters)
+        _within("active_parameters", self.active_parameters, self.parameters)
+        return self
 
 
 class LayerGroup(Frozen):
@@ -84,10 +122,10 @@ class LayerGroup(Frozen):
     encoder's output with; its cache holds the input's tokens, once for each sequence.
     """
 
-    count: int = Field(ge=1)
+    count: int = Field(ge=1, le=LAYERS)
     attention: Attention
     mlp: Mlp
-    norm_parameters: int = Field(0, ge=0)
+    norm_parameters: Parameters = 0
     encoder: bool = False
     cross_attention: Attention | None = None
 
@@ -115,6 +153,16 @@ class Part(StrEnum):
     EXTRA = "extra"
 
 
+class Note(StrEnum):
+    """What could not be known from a configuration. Text: the message of this id."""
+
+    TOWER_NOT_DESCRIBED = "model.note.tower_not_described"
+    TOWER_UNKNOWN = "model.note.tower_unknown"
+    AUDIO_NOT_COUNTED = "model.note.audio_not_counted"
+    SLIDING_HEADS_UNKNOWN = "model.note.sliding_heads_unknown"
+    QUANTISATION_UNKNOWN = "model.note.quantisation_unknown"
+
+
 class StoredPart(Frozen):
     """How a part of the weights is stored in the published files.
 
@@ -122,7 +170,7 @@ class StoredPart(Frozen):
     """
 
     part: Part
-    precision: str
+    precision: Name
     bits_per_weight: float | None = Field(None, gt=0, le=64)
 
 
@@ -134,26 +182,33 @@ class ModelArchitecture(Frozen):
     `extra_parameters`: resident weights that plain decoding does not use, such as multi-token-prediction layers.
     `weight_quantisation`: how most weights are stored as published ("bf16", "fp8", "nvfp4", "mxfp4", "int4", …);
     `stored_parts`: the parts of them that are stored otherwise. `kv_quantisation`: the KV cache's format that the files
-    bring scales for, "" when none. `notes`: ids of messages on what could not be known from the configuration.
+    bring scales for, "" when none. `notes`: what could not be known from the configuration.
     """
 
-    name: str
-    family: str
+    name: Name
+    family: Name
     role: Role = Role.DECODER
-    hidden: int = Field(ge=1)
-    vocabulary: int = Field(ge=1)
-    groups: tuple[LayerGroup, ...] = Field(min_length=1)
+    hidden: int = Field(ge=1, le=WIDTH)
+    vocabulary: int = Field(ge=1, le=WIDTH)
+    groups: tuple[LayerGroup, ...] = Field(min_length=1, max_length=LAYERS)
     tied_embeddings: bool = False
-    embedding_parameters: int = Field(0, ge=0)
-    head_parameters: int = Field(0, ge=0)
-    final_norm_parameters: int = Field(0, ge=0)
-    tower_parameters: int = Field(0, ge=0)
-    extra_parameters: int = Field(0, ge=0)
-    max_positions: int | None = Field(None, ge=1)
-    weight_quantisation: str = "bf16"
-    stored_parts: tuple[StoredPart, ...] = ()
-    kv_quantisation: str = ""
-    notes: tuple[str, ...] = ()
+    embedding_parameters: Parameters = 0
+    head_parameters: Parameters = 0
+    final_norm_parameters: Parameters = 0
+    tower_parameters: Parameters = 0
+    extra_parameters: Parameters = 0
+    max_positions: Positions | None = None
+    weight_quantisation: Name = "bf16"
+    stored_parts: tuple[StoredPart, ...] = Field((), max_length=len(Part))
+    kv_quantisation: Name = ""
+    notes: tuple[Note, ...] = Field((), max_length=len(Note))
+
+    @model_validator(mode="after")
+    def _parts_within_the_whole(self) -> "ModelArchitecture":
+        _within("count", self.layers, LAYERS)
+        if not any(group.attention.parameters + group.mlp.parameters for group in self.groups):
+            raise InputError(msg("model.shape.no_weights"))
+        return self
 
     @property
     def layers(self) -> int:
@@ -164,3 +219,9 @@ class ModelArchitecture(Frozen):
     def is_moe(self) -> bool:
         """Whether any layer routes tokens to experts."""
         return any(group.mlp.experts for group in self.groups)
+
+
+def _within(part: str, value: int, whole: int) -> None:
+    """Raises InputError when a part, by its name, is larger than what it is a part of."""
+    if value > whole:
+        raise InputError(msg("model.shape.part_above_whole", part=part, value=f"{value:,}", whole=f"{whole:,}"))

@@ -179,8 +179,8 @@ class Instance:
 class Model:
     """A published model. `architecture` is None where no simple formula describes it: it can be shown, not planned.
 
-    `parameters_exact`: whether the published count in use is a whole count and not a rounded one. `sources` are those of
-    its sizes. `note_zh` is `note` in Chinese.
+    `parameters_exact`: whether the published count in use is a whole count and not a rounded one. `sources` are those
+    of its sizes. `note_zh` is `note` in Chinese.
     """
 
     id: str

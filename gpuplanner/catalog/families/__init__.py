@@ -1,15 +1,16 @@
 """From a model's configuration to its architecture, one module for each kind of design. Pure: reads no files."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
-from gpuplanner.catalog.architecture import ModelArchitecture
+from pydantic import ValidationError
+
+from gpuplanner.catalog.architecture import ModelArchitecture, Note
 from gpuplanner.catalog.families.fields import Fields, shown
 from gpuplanner.catalog.families.registry import BUILDERS, OTHER_NAMES
 from gpuplanner.catalog.families.storage import with_storage
 from gpuplanner.messages import InputError, msg
 
-TOWER_UNKNOWN: Final = "model.note.tower_unknown"
 _LANGUAGE_MODELS = ("text_config", "llm_config", "language_config")
 
 
@@ -30,10 +31,13 @@ def architecture_from_config(config: Mapping[str, Any], name: str = "") -> Model
     wrapped = None if family else _wrapped(config)
     if wrapped:
         shape = architecture_from_config(wrapped, name)
-        return with_storage(shape.model_copy(update={"notes": (*shape.notes, TOWER_UNKNOWN)}), config)
+        return with_storage(shape.model_copy(update={"notes": (*shape.notes, Note.TOWER_UNKNOWN)}), config)
     if not family:
         raise _unknown(config)
-    shape = BUILDERS[family](Fields(config, family)).model_copy(update={"name": name or family})
+    try:
+        shape = BUILDERS[family](Fields(config, family)).model_copy(update={"name": name or family})
+    except ValidationError as fault:
+        raise _impossible(family, fault) from None
     return with_storage(shape, config)
 
 
@@ -63,6 +67,16 @@ def _wrapped(config: Mapping[str, Any]) -> Mapping[str, Any] | None:
             also = {key: config[key] for key in ("tie_word_embeddings", "torch_dtype", "dtype") if key in config}
             return {**also, **inner}
     return None
+
+
+def _impossible(family: str, fault: ValidationError) -> InputError:
+    """The refusal of sizes that are each possible and together make no model."""
+    error = fault.errors(include_url=False)[0]
+    contradiction = error.get("ctx", {}).get("error")
+    if isinstance(contradiction, InputError):
+        return contradiction
+    place = str(error["loc"][-1]) if error["loc"] else ""
+    return InputError(msg("model.family.impossible", family=family, field=place, value=shown(error.get("input"))))
 
 
 def _unknown(config: Mapping[str, Any]) -> InputError:

@@ -1,7 +1,7 @@
 """Encoders and encoder-decoders: BERT, RoBERTa, CLIP, T5, Whisper. An encoder keeps no KV cache."""
 
-from gpuplanner.catalog.architecture import Attention, ModelArchitecture, Role
-from gpuplanner.catalog.families.fields import HEADS, LAYERS, POSITIONS, Fields
+from gpuplanner.catalog.architecture import HEADS, LAYERS, POSITIONS, Attention, ModelArchitecture, Role
+from gpuplanner.catalog.families.fields import Fields
 from gpuplanner.catalog.families.layers import decoder, dense_mlp, grouped, grouped_attention
 from gpuplanner.catalog.families.sizes import decoder_sizes
 from gpuplanner.catalog.families.towers import clip_vision

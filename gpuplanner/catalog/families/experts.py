@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gpuplanner.catalog.architecture import Mlp, ModelArchitecture
+from gpuplanner.catalog.architecture import HEADS, Mlp, ModelArchitecture, Note
 from gpuplanner.catalog.families.dense import (
     HEAD_NORM,
     WIDTH_NORM,
@@ -12,7 +12,7 @@ from gpuplanner.catalog.families.dense import (
     every_layer,
     upper_layers,
 )
-from gpuplanner.catalog.families.fields import HEADS, Fields
+from gpuplanner.catalog.families.fields import Fields
 from gpuplanner.catalog.families.layers import (
     Layer,
     decoder,
@@ -213,7 +213,7 @@ def llama4(outer: Fields) -> ModelArchitecture:
     fields = outer.inside_or_self("text_config")
     sizes = decoder_sizes(fields, outer=outer)
     tower = llama4_vision(outer.inside("vision_config"), sizes.hidden) if outer.has("vision_config") else 0
-    notes = () if tower else ("model.note.tower_not_described",)
+    notes = () if tower else (Note.TOWER_NOT_DESCRIBED,)
     experts, chosen = expert_counts(fields)
     intermediate = fields.whole("intermediate_size")
     sparse = mixture(sizes.hidden, intermediate, experts, chosen, shared_intermediate=intermediate)

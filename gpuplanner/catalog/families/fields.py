@@ -6,16 +6,8 @@ Every refusal is an InputError that names the family, the field as it stands in 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from gpuplanner.catalog.architecture import WIDTH
 from gpuplanner.messages import InputError, MessageValue, msg
-
-LAYERS: Final = 4096
-"""Most layers that are accepted: the deepest published model has a few hundred."""
-WIDTH: Final = 2**24
-"""Largest width of a layer, of a vocabulary and the like."""
-POSITIONS: Final = 2**40
-"""Largest context length that is accepted."""
-HEADS: Final = 2**16
-"""Most attention heads or experts of a layer."""
 
 _SHOWN = 40
 _ABSENT: Final = object()

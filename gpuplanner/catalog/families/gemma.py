@@ -1,9 +1,9 @@
 """Gemma 3 with its vision tower, and Gemma 4: global and sliding layers with heads of their own, dense or a mixture."""
 
-from gpuplanner.catalog.architecture import Attention, Mlp, ModelArchitecture
+from gpuplanner.catalog.architecture import HEADS, Attention, Mlp, ModelArchitecture, Note
 from gpuplanner.catalog.families.dense import STYLES, dense_decoder
 from gpuplanner.catalog.families.experts import expert_counts
-from gpuplanner.catalog.families.fields import HEADS, Fields
+from gpuplanner.catalog.families.fields import Fields
 from gpuplanner.catalog.families.layers import Layer, decoder_of, dense_mlp, grouped, grouped_attention, mixture
 from gpuplanner.catalog.families.sizes import check_kv_heads, decoder_sizes, layer_windows
 from gpuplanner.catalog.families.towers import gemma4_vision, siglip
@@ -77,7 +77,7 @@ def gemma4(fields: Fields) -> ModelArchitecture:
     tower = 0
     if fields.has("vision_config"):
         tower = gemma4_vision(fields.inside("vision_config"), hidden)
-    notes = ("model.note.audio_not_counted",) if fields.has("audio_config") else ()
+    notes = (Note.AUDIO_NOT_COUNTED,) if fields.has("audio_config") else ()
     return decoder_of(
         text,
         sizes,

@@ -1,7 +1,7 @@
 """Decoders of the GPT kind: layer norms with biases, plain MLPs, learned, rotary or ALiBi positions."""
 
-from gpuplanner.catalog.architecture import ModelArchitecture
-from gpuplanner.catalog.families.fields import HEADS, LAYERS, Fields
+from gpuplanner.catalog.architecture import HEADS, LAYERS, ModelArchitecture
+from gpuplanner.catalog.families.fields import Fields
 from gpuplanner.catalog.families.layers import decoder, decoder_of, dense_mlp, grouped, grouped_attention
 from gpuplanner.catalog.families.sizes import Sizes, check_kv_heads, decoder_sizes, positions
 

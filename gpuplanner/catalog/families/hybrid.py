@@ -1,9 +1,9 @@
 """Decoders with recurrent layers: Qwen3-Next and 3.5, Kimi Linear and K3, Nemotron-H, Mamba, Jamba."""
 
 from gpuplanner.catalog import parameters
-from gpuplanner.catalog.architecture import Attention, AttentionKind, Mlp, ModelArchitecture
+from gpuplanner.catalog.architecture import HEADS, LAYERS, Attention, AttentionKind, Mlp, ModelArchitecture
 from gpuplanner.catalog.families.experts import expert_counts, prediction_layers, qwen_moe_mlps
-from gpuplanner.catalog.families.fields import HEADS, LAYERS, Fields
+from gpuplanner.catalog.families.fields import Fields
 from gpuplanner.catalog.families.latent import latent_attention, latent_sizes
 from gpuplanner.catalog.families.layers import (
     NO_ATTENTION,

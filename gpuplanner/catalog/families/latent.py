@@ -1,9 +1,9 @@
 """Decoders with latent attention: DeepSeek, Kimi K2, GLM-5, Mistral 4; and the compressed one of DeepSeek V4."""
 
 from gpuplanner.catalog import parameters
-from gpuplanner.catalog.architecture import Attention, AttentionKind, Mlp, ModelArchitecture
+from gpuplanner.catalog.architecture import HEADS, Attention, AttentionKind, Mlp, ModelArchitecture
 from gpuplanner.catalog.families.experts import correction_bias, expert_counts, prediction_layers, sparse_layers
-from gpuplanner.catalog.families.fields import HEADS, Fields
+from gpuplanner.catalog.families.fields import Fields
 from gpuplanner.catalog.families.layers import Layer, decoder, decoder_of, dense_mlp, grouped, mixture
 from gpuplanner.catalog.families.sizes import Sizes, layer_count, positions
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.catalog.architecture import ModelArchitecture, Note
 from gpuplanner.catalog.families import encoders, experts, gemma, gpt, hybrid, latent, special
 from gpuplanner.catalog.families.dense import STYLES, Style, chatglm, dense_decoder, qwen1
 from gpuplanner.catalog.families.fields import Fields
@@ -28,7 +28,7 @@ def _qwen3_vl_moe(fields: Fields) -> ModelArchitecture:
 
 def _qwen2_vl(fields: Fields) -> ModelArchitecture:
     shape = dense_decoder(fields.inside_or_self("text_config"), STYLES["qwen2"], outer=fields)
-    return shape.model_copy(update={"notes": ("model.note.tower_unknown",)})
+    return shape.model_copy(update={"notes": (Note.TOWER_UNKNOWN,)})
 
 
 def _qwen3_5(fields: Fields) -> ModelArchitecture:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpuplanner.catalog.families.fields import HEADS, LAYERS, POSITIONS, Fields
+from gpuplanner.catalog.architecture import HEADS, LAYERS, POSITIONS
+from gpuplanner.catalog.families.fields import Fields
 
 _FULL = "full_attention"
 _SLIDING = "sliding_attention"

@@ -1,8 +1,8 @@
 """Decoders with layers of several designs in one model: MiniMax M3, Step 3.5 and 3.7, Nemotron found by search."""
 
-from gpuplanner.catalog.architecture import Attention, Mlp, ModelArchitecture
+from gpuplanner.catalog.architecture import HEADS, Attention, Mlp, ModelArchitecture, Note
 from gpuplanner.catalog.families.experts import expert_counts, prediction_layers, sparse_layers
-from gpuplanner.catalog.families.fields import HEADS, Fields
+from gpuplanner.catalog.families.fields import Fields
 from gpuplanner.catalog.families.layers import (
     NO_ATTENTION,
     NO_MLP,
@@ -88,7 +88,7 @@ def step(fields: Fields) -> ModelArchitecture:
     full = [i % 4 == 0 for i in range(sizes.layers)]
     windows = layer_windows(text, sizes.layers, full, sliding_window(text))
     sliding_heads, sliding_kv = sizes.heads, sizes.kv_heads
-    notes: tuple[str, ...] = ("model.note.sliding_heads_unknown",)
+    notes: tuple[Note, ...] = (Note.SLIDING_HEADS_UNKNOWN,)
     if text.has("attention_other_setting"):
         other = text.inside("attention_other_setting")
         sliding_heads = other.whole("num_attention_heads", most=HEADS)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gpuplanner.catalog.architecture import ModelArchitecture, Part, StoredPart
+from gpuplanner.catalog.architecture import ModelArchitecture, Note, Part, StoredPart
 from gpuplanner.catalog.parameters import parameters_by_part
 
 _BASE = {"float32": "fp32", "float": "fp32", "float16": "fp16", "half": "fp16", "bfloat16": "bf16"}
@@ -74,7 +74,7 @@ def with_storage(architecture: ModelArchitecture, config: Mapping[str, Any]) -> 
         return architecture.model_copy(update={"weight_quantisation": base})
     stored = _stored(architecture, quantisation, base, config)
     if stored is None:
-        notes = (*architecture.notes, "model.note.quantisation_unknown")
+        notes = (*architecture.notes, Note.QUANTISATION_UNKNOWN)
         return architecture.model_copy(update={"weight_quantisation": base, "notes": notes})
     counts = parameters_by_part(architecture)
     main = max(stored, key=lambda precision: sum(counts[p] for p in Part if stored_in(stored, p) == precision))

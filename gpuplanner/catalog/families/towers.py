@@ -1,7 +1,8 @@
 """Vision towers that are loaded beside a language model: how many weights they have. They keep no KV cache."""
 
 from gpuplanner.catalog import parameters
-from gpuplanner.catalog.families.fields import LAYERS, Fields
+from gpuplanner.catalog.architecture import LAYERS
+from gpuplanner.catalog.families.fields import Fields
 
 _PIXEL_CHANNELS = 3
 
