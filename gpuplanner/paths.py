@@ -5,6 +5,14 @@ from pathlib import Path
 _PACKAGE = Path(__file__).resolve().parent
 
 
+def is_there(path: Path) -> bool:
+    """Whether a path of a person's own leads anywhere; one that no file can have (too long, a NUL in it) does not."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
 def shipped(name: str) -> Path:
     """The folder `name` ("catalogs" or "resources") that came with this copy of gpuplanner."""
     installed = _PACKAGE / "_data" / name

@@ -30,7 +30,7 @@ from gpuplanner.engine.validation.names import ResolvedNames
 from gpuplanner.engine.validation.rows import ValidationContext
 from gpuplanner.facts import Source
 from gpuplanner.messages import InputError, Language, Translator, msg
-from gpuplanner.paths import shipped
+from gpuplanner.paths import is_there, shipped
 from gpuplanner.store.plan_files import read_plan
 from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, RATES, Setting, Settings
 from gpuplanner.store.store import FILE_NAME, Store, open_store
@@ -185,7 +185,7 @@ class Workspace:
         return read_plan(shipped("resources") / "sample" / "sample.gpuplan")
 
     def _chosen(self, setting: Setting) -> Any:
-        kept = (self.home / FILE_NAME).exists() or "store" in self.__dict__
+        kept = is_there(self.home / FILE_NAME) or "store" in self.__dict__
         return self.settings.get(setting) if kept else setting.default
 
     def _subject(self, plan: Plan) -> tuple[ModelArchitecture, Machine]:

@@ -3,6 +3,8 @@
 import unicodedata
 from collections.abc import Sequence
 
+from gpuplanner.messages import on_one_line, shortened
+
 
 def cells(text: str) -> int:
     """How many terminal cells a text takes."""
@@ -25,5 +27,5 @@ def columns(rows: Sequence[Sequence[str]], right: Sequence[int] = (), gap: str =
 
 
 def safe(text: str) -> str:
-    """Foreign text without control characters, so that it cannot speak to the terminal."""
-    return "".join(c if c.isprintable() else "�" for c in text)
+    """Foreign text, short and without control characters, so that it cannot speak to the terminal."""
+    return on_one_line(shortened(text))

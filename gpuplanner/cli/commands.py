@@ -7,10 +7,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from gpuplanner.messages import shortened
+
 if TYPE_CHECKING:
     from gpuplanner.cli.context import Context
 
-Text = Callable[[str], str]
+Text = Callable[..., str]
+"""Renders a message by its id, with its values by name."""
+MOST = 1_000_000_000
+"""The largest count that an option takes: GPUs, lines, MiB of a memory."""
 Run = Callable[[argparse.Namespace, "Context"], int]
 
 
@@ -31,27 +36,28 @@ class Command:
 def _search(parser: argparse.ArgumentParser, text: Text) -> None:
     parser.add_argument("text", nargs="+", help=text("cli.help.search_text"))
     parser.add_argument("--kind", choices=("gpu", "instance", "model"), help=text("cli.help.kind"))
-    parser.add_argument("--limit", type=_positive, default=20, help=text("cli.help.limit"))
+    parser.add_argument("--limit", type=_count(text), default=20, help=text("cli.help.limit"))
 
 
 def _one_entry(parser: argparse.ArgumentParser, text: Text) -> None:
     parser.add_argument("text", nargs="+", help=text("cli.help.entry"))
     parser.add_argument("--kind", choices=("gpu", "instance", "model"), help=text("cli.help.kind"))
-    parser.add_argument("--memory", type=_positive, metavar="MIB", help=text("cli.help.memory"))
+    parser.add_argument("--memory", type=_count(text), metavar="MIB", help=text("cli.help.memory"))
 
 
 def _plan(parser: argparse.ArgumentParser, text: Text) -> None:
     parser.add_argument("plan", metavar="PLAN", help=text("cli.help.plan"))
-    parser.add_argument("--machine", metavar="INSTANCE", help=text("cli.help.machine"))
-    parser.add_argument("--gpu", metavar="GPU", help=text("cli.help.gpu"))
-    parser.add_argument("--gpus", type=_positive, default=None, metavar="N", help=text("cli.help.gpus"))
+    machine = parser.add_mutually_exclusive_group()
+    machine.add_argument("--machine", metavar="INSTANCE", help=text("cli.help.machine"))
+    machine.add_argument("--gpu", metavar="GPU", help=text("cli.help.gpu"))
+    parser.add_argument("--gpus", type=_count(text), default=None, metavar="N", help=text("cli.help.gpus"))
     parser.add_argument("--model", metavar="MODEL", help=text("cli.help.model"))
     parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help=text("cli.help.set"))
 
 
 def _recommend(parser: argparse.ArgumentParser, text: Text) -> None:
     _plan(parser, text)
-    parser.add_argument("--limit", type=_positive, default=10, help=text("cli.help.limit"))
+    parser.add_argument("--limit", type=_count(text), default=10, help=text("cli.help.limit"))
     parser.add_argument("--why-not", action="store_true", help=text("cli.help.why_not"))
 
 
@@ -72,11 +78,19 @@ def _presets(parser: argparse.ArgumentParser, text: Text) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help=text("cli.help.preset_name"))
 
 
-def _positive(given: str) -> int:
-    number = int(given)
-    if number < 1:
-        raise ValueError
-    return number
+def _count(text: Text) -> Callable[[str], int]:
+    """How a count on the command line is read: whole, at least one, and not beyond what the program counts."""
+
+    def read(given: str) -> int:
+        try:
+            number = int(given)
+        except ValueError:
+            number = 0
+        if not 1 <= number <= MOST:
+            raise argparse.ArgumentTypeError(text("cli.not_a_count", given=shortened(given, 40), most=f"{MOST:,}"))
+        return number
+
+    return read
 
 
 COMMANDS = (

@@ -13,7 +13,7 @@ from gpuplanner.cli.plan_arguments import plan_of, with_machine
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.engine.explaining import ExplanationRow, explanation, explanation_lines
 from gpuplanner.figures import Figure
-from gpuplanner.messages import InputError, msg
+from gpuplanner.messages import InputError, msg, shortened
 
 
 def explain(options: argparse.Namespace, context: Context) -> int:
@@ -34,7 +34,7 @@ def explain(options: argparse.Namespace, context: Context) -> int:
     figure = figures.get(options.figure)
     if figure is None:
         near = difflib.get_close_matches(options.figure, figures, n=8, cutoff=0.3) or list(figures)[:12]
-        raise InputError(msg("cli.explain.no_such_figure", name=options.figure[:60], known=", ".join(near)))
+        raise InputError(msg("cli.explain.no_such_figure", name=shortened(options.figure, 60), known=", ".join(near)))
     if options.json:
         print_json(figure_data(figure) | {"name": options.figure, "derivation": _tree(figure)})
     else:

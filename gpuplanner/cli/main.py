@@ -13,7 +13,7 @@ from typing import NoReturn
 from gpuplanner import __version__
 from gpuplanner.cli.commands import COMMANDS, Command
 from gpuplanner.cli.context import Context
-from gpuplanner.messages import InputError, Language, Translator, msg
+from gpuplanner.messages import InputError, Language, Translator, msg, shortened
 
 FINE, NOTHING, BAD_INPUT, OUR_FAULT, INTERRUPTED = 0, 1, 2, 70, 130
 
@@ -44,7 +44,9 @@ def main(arguments: Sequence[str]) -> int:
             raise
         where = _where(fault)
         _say(
-            translator.text(msg("cli.our_fault", what=f"{type(fault).__name__}: {fault}"[:300], where=where)), "", False
+            translator.text(msg("cli.our_fault", what=shortened(f"{type(fault).__name__}: {fault}"), where=where)),
+            "",
+            False,
         )
         return OUR_FAULT
 
@@ -87,7 +89,7 @@ class _Parser(argparse.ArgumentParser):
     translator: Translator
 
     def error(self, message: str) -> NoReturn:
-        sentence = self.translator.text(msg("cli.bad_command_line", problem=message, command=self.prog))
+        sentence = self.translator.text(msg("cli.bad_command_line", problem=shortened(message), command=self.prog))
         raise SystemExit(_say(sentence, "cli.bad_command_line", "--json" in sys.argv))
 
 

@@ -1,31 +1,36 @@
 """The plan that a command line names: a file, a preset, or standard input, with what the flags change in it."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 from gpuplanner.cli.context import Context
 from gpuplanner.messages import InputError, msg
+from gpuplanner.paths import is_there
 from gpuplanner.store.plan_files import read_plan
 from gpuplanner.workload.plan import Plan
-from gpuplanner.workload.plan_text import LARGEST_PLAN_BYTES, parse_plan, plan_from_data
+from gpuplanner.workload.plan_text import LARGEST_PLAN_BYTES, parse_json, parse_plan, plan_from_data
 from gpuplanner.workload.reading import read_model_file
+
+MODEL_FILES = (".json", ".safetensors", ".gguf")
+"""How the names of files end that a model can be read from; no model of the catalog is called so."""
 
 
 def plan_of(options: argparse.Namespace, context: Context) -> Plan:
     """The plan with the changes that the flags ask for. Raises InputError for what cannot be used."""
     plan = _named(options.plan, context)
     content = plan.model_dump(mode="json")
-    if options.model:
+    if options.model is not None:
         content["workload"]["model"] = _model(options.model, context)
-    if options.machine:
+    if options.machine is not None:
         content["machine"] = {"instance_id": _id_of(options.machine, "instance", context)}
-    if options.gpu:
+    if options.gpu is not None:
         gpus = options.gpus or 1
         content["machine"] = {"gpu_id": _id_of(options.gpu, "gpu", context), "gpus": gpus, "per_node": min(gpus, 8)}
     elif options.gpus and content["machine"]:
+        if content["machine"].get("gpu_id") is None:
+            raise InputError(msg("cli.gpus_with_instance"))
         content["machine"] |= {"gpus": options.gpus, "per_node": min(options.gpus, 8)}
     elif options.gpus:
         raise InputError(msg("cli.gpus_without_gpu"))
@@ -44,12 +49,15 @@ def with_machine(plan: Plan, context: Context) -> Plan:
 
 def _named(name: str, context: Context) -> Plan:
     if name == "-":
-        text = sys.stdin.read(LARGEST_PLAN_BYTES + 1)
+        try:
+            text = sys.stdin.read(LARGEST_PLAN_BYTES + 1)
+        except UnicodeDecodeError as fault:
+            raise InputError(msg("plan.not_utf8", file="-", byte=fault.start)) from None
         if len(text) > LARGEST_PLAN_BYTES:
             raise InputError(msg("plan.too_large", file="-", limit=LARGEST_PLAN_BYTES // 1_000_000))
         return parse_plan(text, "-")
     preset = context.workspace.presets.get(name)
-    if preset is not None and not Path(name).exists():
+    if preset is not None and not is_there(Path(name)):
         return preset
     return read_plan(Path(name))
 
@@ -57,7 +65,7 @@ def _named(name: str, context: Context) -> Plan:
 def _model(text: str, context: Context) -> dict[str, Any]:
     """A model of the catalog by its name, or one read from a file."""
     path = Path(text)
-    if path.exists():
+    if text and (is_there(path) or path.suffix.lower() in MODEL_FILES):
         read = read_model_file(path)
         architecture = read.architecture.model_dump(mode="json")
         return {"architecture": architecture, "read_from": path.name}
@@ -77,9 +85,9 @@ def _set(content: dict[str, Any], change: str) -> None:
     if not equals:
         raise InputError(msg("cli.set_without_value", given=change))
     try:
-        value = json.loads(given)
-    except ValueError:
-        value = given
+        value = parse_json(given, field)
+    except InputError:
+        value = given  # a word needs no quotes; what is no word either is refused where the field is checked
     names = field.strip().split(".")
     if names[0] not in content:
         names.insert(0, "workload")

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from gpuplanner.messages import InputError, msg
+from gpuplanner.paths import is_there
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.plan_text import LARGEST_PLAN_BYTES, parse_plan, plan_to_text
 
@@ -41,7 +42,7 @@ def write_plan(path: Path, plan: Plan) -> None:
             file.write(plan_to_text(plan))
             file.flush()
             os.fsync(file.fileno())
-        if path.exists():
+        if is_there(path):
             Path(temporary).chmod(stat.S_IMODE(path.stat().st_mode))
         Path(temporary).replace(path)
     except OSError as fault:

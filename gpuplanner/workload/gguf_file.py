@@ -16,7 +16,7 @@ from gpuplanner.workload.safetensors_header import Tensor
 
 MAGIC: Final = b"GGUF"
 _VERSIONS = (2, 3)
-_MOST_METADATA, _MOST_TENSORS, _MOST_DIMENSIONS = 65_536, 1_000_000, 8
+_MOST_METADATA, _MOST_TENSORS, _MOST_DIMENSIONS = 65_536, 200_000, 8
 _LONGEST_KEY, _LONGEST_TEXT = 65_536, 64 * 2**20
 _MOST_TEXTS = 2_000_000
 """Texts in one array: the largest vocabularies have 262,144 tokens and about 600,000 merges."""
@@ -65,12 +65,14 @@ def read_gguf(file: ModelFile) -> GgufHead:
     if version not in _VERSIONS:
         raise file.refuse("model.gguf.version", version=version)
     tensors, entries = struct.unpack("<QQ", file.read(16))
-    if tensors > _MOST_TENSORS or entries > _MOST_METADATA:
+    if tensors > file.size or entries > _MOST_METADATA:
         raise _broken(file)
+    if tensors > _MOST_TENSORS:
+        raise file.refuse("model.file.too_many_tensors", count=f"{tensors:,}", limit=f"{_MOST_TENSORS:,}")
     metadata: dict[str, Any] = {}
     for _ in range(entries):
         key = _text(file, _LONGEST_KEY)
-        if file.position > _LARGEST_HEAD_BYTES:
+        if not key or file.position > _LARGEST_HEAD_BYTES:
             raise _broken(file)
         if key in metadata:
             raise file.refuse("model.file.key_twice", key=key[:80])

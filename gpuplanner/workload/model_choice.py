@@ -1,8 +1,9 @@
 """Which model a workload runs: one of the catalog by its id, or one read from a file and kept in the plan."""
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.messages import InputError, msg
 
 
 class ModelChoice(BaseModel):
@@ -10,12 +11,12 @@ class ModelChoice(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    catalog_id: str | None = None
+    catalog_id: str | None = Field(None, max_length=300)
     architecture: ModelArchitecture | None = None
-    read_from: str = ""
+    read_from: str = Field("", max_length=300)
 
     @model_validator(mode="after")
     def _one_of_both(self) -> "ModelChoice":
         if (self.catalog_id is None) == (self.architecture is None):
-            raise ValueError("give either the id of a model in the catalog or an architecture read from a file")
+            raise InputError(msg("plan.problem.one_model"))
         return self

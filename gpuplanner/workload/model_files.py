@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from gpuplanner.messages import InputError, MessageValue, msg
+from gpuplanner.messages import InputError, MessageValue, msg, on_one_line, shortened
 
 _LARGEST_NAME = 80
 
@@ -83,7 +83,10 @@ def opened(path: Path) -> Iterator[ModelFile]:
             raise
         raise InputError(msg("model.file.missing", file=name)) from None  # a name that no file can have
     with stream:
-        yield ModelFile(name, stream, status.st_size)
+        try:
+            yield ModelFile(name, stream, status.st_size)
+        except OSError as error:  # a bad sector, a share that went away
+            raise InputError(msg("model.file.unreadable", file=name, why=error.strerror or str(error))) from error
 
 
 def without_folder(path: Path, inside: str) -> Path:
@@ -96,8 +99,7 @@ def without_folder(path: Path, inside: str) -> Path:
 
 def file_name(path: Path) -> str:
     """The name of a file as it can stand in a sentence: on one line and not too long."""
-    name = "".join(c if c.isprintable() else "�" for c in path.name) or str(path)
-    return name if len(name) <= _LARGEST_NAME else name[: _LARGEST_NAME - 1] + "…"
+    return shortened(on_one_line(path.name or str(path)), _LARGEST_NAME)
 
 
 def json_content(file: ModelFile, content: bytes) -> Any:
@@ -125,7 +127,7 @@ def json_content(file: ModelFile, content: bytes) -> Any:
 class _TwiceError(ValueError):
     def __init__(self, key: str) -> None:
         super().__init__(key)
-        self.key = key if len(key) <= _LARGEST_NAME else key[:_LARGEST_NAME] + "…"
+        self.key = shortened(key, _LARGEST_NAME)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

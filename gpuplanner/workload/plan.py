@@ -3,14 +3,17 @@
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
 
 Workload = Annotated[Serving | Training, Field(discriminator="kind")]
 WORKLOADS: tuple[type[Serving] | type[Training], ...] = (Serving, Training)
 """Every workload kind, in the order of the wizard."""
+MOST_NODES, MOST_GPUS, MOST_PER_NODE = 100_000, 1_000_000, 128
+"""Of one machine: several times the largest clusters that were built."""
 
 
 class Objective(StrEnum):
@@ -24,15 +27,15 @@ class Objective(StrEnum):
 class Constraints(BaseModel):
     """What an answer must respect. None and empty mean no limit. Money is in US dollars.
 
-    `bare_gpus`: rank GPUs as they are bought (one, two, four or eight in a node) instead of machines as they are rented.
+    `bare_gpus`: rank GPUs as they are bought (one, two, four or eight in a node), not machines as they are rented.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    budget_usd_per_month: float | None = Field(None, gt=0)
-    budget_usd_per_job: float | None = Field(None, gt=0)
+    budget_usd_per_month: float | None = Field(None, gt=0, le=1e15)
+    budget_usd_per_job: float | None = Field(None, gt=0, le=1e15)
     memory_free_share: float = Field(0.05, ge=0, lt=1)
-    max_gpus: int | None = Field(None, ge=1)
+    max_gpus: int | None = Field(None, ge=1, le=MOST_GPUS)
     providers: tuple[str, ...] = ()
     regions: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
@@ -46,11 +49,17 @@ class MachineChoice(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    instance_id: str | None = None
-    nodes: int = Field(1, ge=1, le=100_000)
-    gpu_id: str | None = None
-    gpus: int = Field(1, ge=1, le=1_000_000)
-    per_node: int = Field(8, ge=1, le=128)
+    instance_id: str | None = Field(None, max_length=300)
+    nodes: int = Field(1, ge=1, le=MOST_NODES)
+    gpu_id: str | None = Field(None, max_length=300)
+    gpus: int = Field(1, ge=1, le=MOST_GPUS)
+    per_node: int = Field(8, ge=1, le=MOST_PER_NODE)
+
+    @model_validator(mode="after")
+    def _not_both(self) -> "MachineChoice":
+        if self.instance_id is not None and self.gpu_id is not None:
+            raise InputError(msg("plan.problem.two_machines"))
+        return self
 
 
 class Plan(BaseModel):
@@ -64,6 +73,6 @@ class Plan(BaseModel):
     constraints: Constraints = Constraints()
     machine: MachineChoice | None = None
     notes: str = Field("", max_length=100_000)
-    catalog_hash: str = ""
-    app_version: str = ""
+    catalog_hash: str = Field("", max_length=100)
+    app_version: str = Field("", max_length=100)
     sample: bool = False

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.messages import InputError, Message, msg, shortened
 from gpuplanner.workload.plan import Plan
 
 LARGEST_PLAN_BYTES = 5_000_000
@@ -36,12 +36,18 @@ _PROBLEMS = {
     "model_attributes_type": "plan.problem.group",
 }
 _LIMIT_KEYS = ("ge", "gt", "le", "lt", "max_length", "expected", "expected_tags")
+_LONGEST_PLACE, _LONGEST_GIVEN = 120, 60
 
 
 def parse_plan(text: str, name: str) -> Plan:
     """The plan in `text`; `name` is the file's name for messages. Raises InputError naming the place and what to do."""
+    return plan_from_data(parse_json(text, name), name)
+
+
+def parse_json(text: str, name: str) -> Any:
+    """The JSON in `text`: finite numbers, no field twice. Raises InputError naming the place and what to do."""
     try:
-        content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_twice)
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_twice)
     except RecursionError:
         raise InputError(msg("plan.too_deep", file=name)) from None
     except json.JSONDecodeError as fault:
@@ -50,7 +56,6 @@ def parse_plan(text: str, name: str) -> Plan:
         raise InputError(msg(fault.message_id, file=name, what=fault.what)) from None
     except ValueError:
         raise InputError(msg("plan.number_too_long", file=name)) from None
-    return plan_from_data(content, name)
 
 
 def plan_from_data(content: Any, name: str) -> Plan:
@@ -58,7 +63,7 @@ def plan_from_data(content: Any, name: str) -> Plan:
     if not isinstance(content, dict) or not str(content.get("format", "")).startswith("gpuplan/"):
         raise InputError(msg("plan.not_a_plan", file=name))
     if content["format"] != "gpuplan/1":
-        raise InputError(msg("plan.newer_format", file=name, format=str(content["format"])[:40]))
+        raise InputError(msg("plan.newer_format", file=name, format=shortened(str(content["format"]), 40)))
     try:
         return Plan.model_validate(content)
     except ValidationError as fault:
@@ -71,12 +76,14 @@ def first_problem(fault: ValidationError, name: str) -> Message:
     context = error.get("ctx", {})
     place = [str(p) for p in error["loc"] if p not in {"serving", "training"}]
     limit = next((str(context[k]) for k in _LIMIT_KEYS if k in context), "")
-    given = repr(error.get("input"))
+    given = shortened(repr(error.get("input")), _LONGEST_GIVEN)
+    problem = msg(_PROBLEMS.get(error["type"], "plan.problem.other"), limit=limit, given=given)
+    contradiction = context.get("error")
     return msg(
         "plan.bad_field",
         file=name,
-        field=" → ".join(place) or "plan",
-        problem=msg(_PROBLEMS.get(error["type"], "plan.problem.other"), limit=limit, given=given[:60]),
+        field=shortened(" → ".join(place) or "plan", _LONGEST_PLACE),
+        problem=contradiction.message if isinstance(contradiction, InputError) else problem,
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.families import architecture_from_config
 from gpuplanner.catalog.parameters import active_parameters, total_parameters
-from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.messages import InputError, Message, msg, shortened
 from gpuplanner.workload import wrong_files
 from gpuplanner.workload.gguf_config import gguf_config
 from gpuplanner.workload.gguf_file import MAGIC, GgufHead, read_gguf
@@ -123,7 +123,7 @@ def _from_index(path: Path, file: ModelFile, content: Mapping[str, Any]) -> Read
     """The index names the files that tensors are in; the sizes stand in the configuration beside it."""
     for tensor, holder in content["weight_map"].items():
         if not isinstance(holder, str) or not holder or "/" in holder or "\\" in holder or ".." in holder:
-            raise file.refuse("model.index.bad_file_name", tensor=str(tensor)[:80])
+            raise file.refuse("model.index.bad_file_name", tensor=shortened(str(tensor), 80))
     config = _config_beside(path)
     if config is None:
         raise file.refuse("model.index.no_config")

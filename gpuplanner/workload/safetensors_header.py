@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Final, TypeGuard
 
-from gpuplanner.messages import InputError
+from gpuplanner.messages import InputError, shortened
 from gpuplanner.workload.model_files import ModelFile, json_content
 
 LENGTH_BYTES: Final = 8
@@ -21,7 +21,7 @@ _BITS: Mapping[str, int] = {
     "F8_E5M2FNUZ": 8, "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "I64": 64, "U64": 64, "I32": 32, "U32": 32, "I16": 16,
     "U16": 16, "I8": 8, "U8": 8, "BOOL": 8, "C64": 64,
 }  # fmt: skip
-_MOST_DIMENSIONS, _LONGEST_NAME = 16, 4096
+_MOST_TENSORS, _MOST_DIMENSIONS, _LONGEST_NAME = 200_000, 16, 4096
 _MOST_ELEMENTS = 2**60
 _SCALE = re.compile(
     r"(scale|scales|scale_inv|scale_2|scale_max|input_scale|zeros|qzeros|g_idx|absmax|quant_map|quant_state\S*|"
@@ -49,6 +49,8 @@ def read_safetensors(file: ModelFile) -> tuple[Tensor, ...]:
     header = json_content(file, file.read(length))
     if not isinstance(header, dict):
         raise file.refuse("model.safetensors.not_a_header")
+    if len(header) > _MOST_TENSORS:
+        raise file.refuse("model.file.too_many_tensors", count=f"{len(header):,}", limit=f"{_MOST_TENSORS:,}")
     space = file.size - LENGTH_BYTES - length
     tensors = tuple(_tensor(file, name, entry, space) for name, entry in header.items() if name != "__metadata__")
     if not tensors:
@@ -93,5 +95,4 @@ def _broken(file: ModelFile, name: str) -> InputError:
 
 
 def _short(text: str) -> str:
-    text = "".join(c if c.isprintable() else "�" for c in text)
-    return text if len(text) <= 80 else text[:79] + "…"
+    return shortened(text, 80)

@@ -28,7 +28,7 @@ class Serving(BaseModel):
     is None. `max_length`: the longest prompt plus answer that one request may have; None is input + output.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     kind: Literal["serving"] = "serving"
     model: ModelChoice = Field(json_schema_extra=ask("model", control="model"))
@@ -40,18 +40,18 @@ class Serving(BaseModel):
     concurrency: int | None = Field(32, ge=1, le=1_000_000, json_schema_extra=ask("use", Unit.COUNT))
     request_rate: float | None = Field(None, gt=0, le=1e6, json_schema_extra=ask("use", Unit.REQUEST_PER_S))
     max_length: int | None = Field(None, ge=1, le=20_000_000, json_schema_extra=ask("use", Unit.TOKEN, advanced=True))
-    shared_prefix_tokens: int = Field(0, ge=0, json_schema_extra=ask("use", Unit.TOKEN, advanced=True))
+    shared_prefix_tokens: int = Field(0, ge=0, le=10_000_000, json_schema_extra=ask("use", Unit.TOKEN, advanced=True))
 
-    ttft_goal_s: float | None = Field(None, gt=0, json_schema_extra=ask("goals", Unit.SECOND))
-    tpot_goal_s: float | None = Field(None, gt=0, json_schema_extra=ask("goals", Unit.SECOND, control="ms"))
+    ttft_goal_s: float | None = Field(None, gt=0, le=1e9, json_schema_extra=ask("goals", Unit.SECOND))
+    tpot_goal_s: float | None = Field(None, gt=0, le=1e9, json_schema_extra=ask("goals", Unit.SECOND, control="ms"))
 
     server: Server = Field(Server.VLLM, json_schema_extra=ask("way"))
     tensor_parallel: int | None = Field(None, ge=1, le=1024, json_schema_extra=ask("way", Unit.COUNT))
     pipeline_parallel: int | None = Field(None, ge=1, le=1024, json_schema_extra=ask("way", Unit.COUNT, True))
     expert_parallel: bool = Field(False, json_schema_extra=ask("way", advanced=True))
     memory_utilisation: float | None = Field(None, gt=0, le=1, json_schema_extra=ask("way", Unit.RATIO, True))
-    max_batched_tokens: int | None = Field(None, ge=1, json_schema_extra=ask("way", Unit.TOKEN, True))
-    max_sequences: int | None = Field(None, ge=1, json_schema_extra=ask("way", Unit.COUNT, True))
+    max_batched_tokens: int | None = Field(None, ge=1, le=20_000_000, json_schema_extra=ask("way", Unit.TOKEN, True))
+    max_sequences: int | None = Field(None, ge=1, le=1_000_000, json_schema_extra=ask("way", Unit.COUNT, True))
     chunked_prefill: bool | None = Field(None, json_schema_extra=ask("way", advanced=True))
     eager: bool = Field(False, json_schema_extra=ask("way", advanced=True))
-    cpu_offload_bytes: float = Field(0, ge=0, json_schema_extra=ask("way", Unit.BYTE, True, "bytes"))
+    cpu_offload_bytes: float = Field(0, ge=0, le=1e15, json_schema_extra=ask("way", Unit.BYTE, True, "bytes"))

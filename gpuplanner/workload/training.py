@@ -91,7 +91,7 @@ class Training(BaseModel):
     `tokens`: tokens to process in all; `deadline_s`: the time in which that has to be done.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     kind: Literal["training"] = "training"
     model: ModelChoice = Field(json_schema_extra=ask("model", control="model"))
@@ -105,7 +105,7 @@ class Training(BaseModel):
     micro_batch: int | None = Field(None, ge=1, le=1_000_000, json_schema_extra=ask("use", Unit.COUNT))
     packed: bool = Field(True, json_schema_extra=ask("use", advanced=True))
     tokens: float | None = Field(None, gt=0, le=1e18, json_schema_extra=ask("use", Unit.TOKEN))
-    deadline_s: float | None = Field(None, gt=0, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
+    deadline_s: float | None = Field(None, gt=0, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
 
     framework: Framework = Field(Framework.FSDP, json_schema_extra=ask("way"))
     precision: ComputePrecision = Field(ComputePrecision.BF16, json_schema_extra=ask("way"))

@@ -17,7 +17,8 @@ class Ask:
     """How one field is asked for.
 
     `step` groups fields ("model", "use", "way", "goals"); `unit` is the unit of the stored number; `advanced` fields
-    stand behind "more"; `control` overrides the control that the field's type implies ("model", "percent", "bytes", "days", "ms").
+    stand behind "more"; `control` overrides the control that the field's type implies ("model", "percent", "bytes",
+    "days", "ms").
     Label: message `field.<kind>.<name>`; help: `field.<kind>.<name>.help`; a choice: `choice.<enum>.<value>`.
     """
 

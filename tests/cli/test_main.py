@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -83,3 +84,54 @@ def test_a_reader_that_has_seen_enough_is_no_fault() -> None:
     command = f"{sys.executable} -m gpuplanner schema | head -1"
     done = subprocess.run(["sh", "-c", command], check=False, capture_output=True, text=True)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["estimate", "chat-70b", "--model", "x" * 100_000],
+        ["estimate", "chat-70b", "--model", ""],
+        ["estimate", "chat-70b", "--model", "no-such-folder/config.json"],
+        ["estimate", "chat-70b", "--gpu", ""],
+        ["estimate", "chat-70b", "--machine", ""],
+        ["estimate", "chat-70b", "--gpu", "H100 SXM5 80GB", "--machine", "aws p5.48xlarge"],
+        ["estimate", "chat-70b", "--machine", "aws p5.48xlarge", "--gpus", "4", "--set", "machine.gpus=4"],
+        ["estimate", "chat-70b", "--set", "concurrency=" + "[" * 100_000],
+        ["estimate", "chat-70b", "--set", "constraints.budget_usd_per_month=Infinity"],
+        ["estimate", "chat-70b", "--set", "ttft_goal_s=NaN"],
+        ["estimate", "chat-70b", "--set", "k" * 100_000 + "=1"],
+        ["estimate", "x" * 100_000],
+        ["estimate", "\x1b[31m\u202e"],
+        ["explain", "chat-70b", "x" * 100_000],
+        ["catalog", "resolve", "H100", "--memory", "9" * 400],
+        ["catalog", "search", "H100", "--limit", "0"],
+        ["catalog", "search", "H100", "--" + "y" * 100_000],
+        ["validate", "a\nb\x1b[31m"],
+    ],
+    ids=lambda arguments: " ".join(arguments)[:60].encode("unicode_escape").decode(),
+)
+def test_hostile_arguments_are_one_short_sentence(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.removesuffix("\n").isprintable()
+    assert len(said.err) < 600
+
+
+def test_a_count_names_its_limits_and_not_our_function(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", "chat-70b", "--gpus", "-1"]) == 2
+    assert "whole number from 1 to" in capsys.readouterr().err
+
+
+def test_gpus_of_a_rented_machine_are_not_counted_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["presets", "chat-70b"]) == 0
+    plan = json.loads(capsys.readouterr().out) | {"machine": {"instance_id": "aws/p5.48xlarge"}}
+    (tmp_path / "rented.gpuplan").write_text(json.dumps(plan), encoding="utf-8")
+    assert main(["estimate", str(tmp_path / "rented.gpuplan"), "--gpus", "4"]) == 2
+    assert "--gpus" in capsys.readouterr().err
+
+
+def test_a_home_that_cannot_be_is_no_fault(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("GPUPLANNER_HOME", "x" * 5000)
+    assert main(["estimate", "chat-70b", "--gpu", "H100 SXM5 80GB", "--gpus", "2"]) == 0
+    assert "Traceback" not in capsys.readouterr().err

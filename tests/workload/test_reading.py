@@ -245,3 +245,14 @@ def test_the_99_real_configurations_are_read(shared_dir):
         shrunk += [file.stem for p in read.problems if p.id == "model.doubt.size"]
     # One of them is a copy with 8 of its 80 layers, which its name gives away.
     assert shrunk == ["meta-llama__Llama-2-70b-hf"]
+
+
+def test_a_file_that_stops_being_readable_is_refused(tmp_path, monkeypatch):
+    """A bad sector or a share that went away shows when it is read, not when it is opened."""
+    file = write_json(tmp_path / "config.json", LLAMA)
+
+    def fails(*_):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("gpuplanner.workload.model_files.ModelFile.start", fails)
+    assert refusal(file) == "model.file.unreadable"

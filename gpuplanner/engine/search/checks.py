@@ -15,6 +15,9 @@ from gpuplanner.workload.plan import Constraints
 
 Array = NDArray[Any]
 
+LEAST_LIMIT = 1e-12
+"""Limits below this are compared as this, so that a budget of next to nothing has a nearest way too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -49,7 +52,7 @@ def passing(left: Array, checks: Sequence[Check]) -> Array | Failure:
         if not still.any():
             value = np.broadcast_to(check.value, left.shape)
             limit = np.broadcast_to(check.limit, left.shape)
-            excess = np.where(left, value / np.maximum(limit, np.finfo(float).tiny), np.inf)
+            excess = np.where(left, value / np.maximum(limit, LEAST_LIMIT), np.inf)
             nearest = int(np.argmin(excess))
             return Failure(check.broken, float(value[nearest]), float(limit[nearest]), check.unit)
         left = still

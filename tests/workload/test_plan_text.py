@@ -1,0 +1,105 @@
+"""Hostile plans: whatever stands in the text, one short sentence says where, and no field takes what cannot be."""
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from gpuplanner.messages import InputError, Language, Translator
+from gpuplanner.workload.plan import Constraints, MachineChoice, Plan
+from gpuplanner.workload.plan_text import parse_json, parse_plan, plan_from_data
+from gpuplanner.workload.serving import Serving
+from gpuplanner.workload.training import Training
+
+ENGLISH = Translator(Language.ENGLISH)
+SERVING: dict[str, Any] = {"format": "gpuplan/1", "workload": {"kind": "serving", "model": {"catalog_id": "m"}}}
+TRAINING: dict[str, Any] = {"format": "gpuplan/1", "workload": {"kind": "training", "model": {"catalog_id": "m"}}}
+GROUPS = {"constraints": Constraints, "machine": MachineChoice}
+
+
+def numbers_of(model: type[BaseModel]) -> list[str]:
+    schema = model.model_json_schema()["properties"]
+    kinds = {name: [p.get("type") for p in (field, *field.get("anyOf", ()))] for name, field in schema.items()}
+    return [name for name, found in kinds.items() if {"integer", "number"} & set(found)]
+
+
+NUMBERS = [
+    *(("serving", name) for name in numbers_of(Serving)),
+    *(("training", name) for name in numbers_of(Training)),
+    *((group, name) for group, model in GROUPS.items() for name in numbers_of(model)),
+]
+
+
+def with_number(group: str, name: str, value: str) -> str:
+    content = TRAINING if group == "training" else SERVING
+    changed = {name: "VALUE"}
+    if group in GROUPS:
+        content = {**content, group: changed}
+    else:
+        content = {**content, "workload": {**content["workload"], **changed}}
+    return json.dumps(content).replace('"VALUE"', value)
+
+
+def sentence(text: str) -> str:
+    with pytest.raises(InputError) as caught:
+        parse_plan(text, "my.gpuplan")
+    said = ENGLISH.text(caught.value.message)
+    assert said.isprintable()
+    assert len(said) < 500
+    return said
+
+
+@pytest.mark.parametrize(("group", "name"), NUMBERS)
+@pytest.mark.parametrize(
+    "value", ["1e999", "-1e999", "-1", "1e300", "9" * 400, '"NaN"', '"Infinity"', '"x"', "[]", "{}"]
+)
+def test_no_number_of_a_plan_takes_what_cannot_be(group: str, name: str, value: str) -> None:
+    assert name in sentence(with_number(group, name, value))
+
+
+def test_every_number_of_a_plan_was_tried() -> None:
+    assert len(NUMBERS) > 30
+    assert {"tokens", "deadline_s", "max_gpus", "nodes", "cpu_offload_bytes"} <= {name for _, name in NUMBERS}
+
+
+@pytest.mark.parametrize("key", ["k" * 100_000, "\x1b[31mred", "\u202etxt", "\ud800", "a\nb", "{x}{"])
+def test_a_hostile_name_of_a_field_stays_short_and_harmless(key: str) -> None:
+    sentence(json.dumps({**SERVING, key: 1}))
+    sentence(json.dumps({**SERVING, "workload": {**SERVING["workload"], key: {"a": "b" * 100_000}}}))
+
+
+@pytest.mark.parametrize("version", ["9" * 100_000, "\x1b[31m"])
+def test_a_hostile_format_stays_short_and_harmless(version: str) -> None:
+    assert "format" in sentence(json.dumps({**SERVING, "format": f"gpuplan/{version}"}))
+
+
+def test_a_machine_is_rented_or_bare() -> None:
+    both = {"instance_id": "aws/p5.48xlarge", "gpu_id": "nvidia-h100-sxm5-80gb"}
+    said = sentence(json.dumps({**SERVING, "machine": both}))
+    assert "machine" in said
+    assert "instance_id" in said
+
+
+@pytest.mark.parametrize("model", [{}, {"catalog_id": "m", "architecture": {}}])
+def test_a_model_is_named_or_read(model: dict[str, Any]) -> None:
+    assert "model" in sentence(json.dumps({**SERVING, "workload": {"kind": "serving", "model": model}}))
+
+
+def test_a_model_that_is_not_given_once_is_said_in_both_languages() -> None:
+    with pytest.raises(InputError) as caught:
+        plan_from_data({**SERVING, "workload": {"kind": "serving", "model": {}}}, "my.gpuplan")
+    assert "catalog_id" in ENGLISH.text(caught.value.message)
+    assert "必须二选一" in Translator(Language.CHINESE).text(caught.value.message)
+
+
+@pytest.mark.parametrize("text", ["NaN", "-Infinity", "[" * 100_000, "9" * 5000, '{"a":1,"a":2}', "abc", ""])
+def test_json_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        parse_json(text, "x")
+
+
+def test_a_plan_at_its_limits_is_a_plan() -> None:
+    most = {"input_tokens": 10_000_000, "concurrency": 1_000_000, "max_length": 20_000_000, "tensor_parallel": 1024}
+    plan = plan_from_data({**SERVING, "workload": {**SERVING["workload"], **most}}, "x")
+    assert isinstance(plan, Plan)
