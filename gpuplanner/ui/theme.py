@@ -44,9 +44,10 @@ class Dresser:
         """Give the whole application the colours of `tokens`."""
         if self._qlementine is not None:
             self._qlementine.setTheme(_qlementine_theme(tokens))
-        else:
-            self._application.setStyleSheet(_fusion_sheet(tokens))
         self._application.setPalette(palette(tokens))
+        if self._qlementine is None:
+            # After the palette: a style sheet keeps the palettes of widgets as they are when it is set.
+            self._application.setStyleSheet(_fusion_sheet(tokens))
 
 
 def palette(tokens: Tokens) -> QPalette:

@@ -2,8 +2,9 @@
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QPalette
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit
 
 from gpuplanner.messages import msg
 from gpuplanner.store.settings import THEME
@@ -138,6 +139,24 @@ def test_twice_the_density_is_the_same_picture(session):
     points = [(x, y) for x in range(5, one.width(), 31) for y in range(5, one.height(), 31)]
     off = sum(abs(one.pixelColor(x, y).lightness() - small.pixelColor(x, y).lightness()) > 60 for x, y in points)
     assert off < len(points) * 0.02
+
+
+def test_hidden_widgets_follow_the_theme_too(session):
+    check_palettes(session)
+
+
+def test_hidden_widgets_follow_the_theme_with_fusion_too(fusion, session):
+    check_palettes(session)
+
+
+def check_palettes(session):
+    for theme, _ in each_look(session.appearance):
+        tokens = DARK if theme == "dark" else LIGHT
+        # The rest paints itself with the tokens, or with what the style sheet says.
+        for widget in (*session.window.findChildren(QLabel), *session.window.findChildren(QLineEdit)):
+            shown, active = widget.palette(), QPalette.ColorGroup.Active
+            assert shown.color(active, QPalette.ColorRole.WindowText).name() == tokens.text, widget
+            assert shown.color(active, QPalette.ColorRole.Base).name() == tokens.field, widget
 
 
 def test_fusion_looks_right_too(fusion, session):

@@ -138,6 +138,25 @@ def test_a_click_beside_it_closes_it(view):
     assert not view.isVisible()
 
 
+def test_the_best_is_chosen_as_answers_come_until_a_person_moves(view, qtbot):
+    slow = Fruits(("Theme zebra", "theme"))
+    slow.in_background = True
+    view._search.add(slow)
+    view.open("theme")
+    chosen = lambda: view._list.currentIndex().data(Qt.ItemDataRole.UserRole).title  # noqa: E731
+    assert chosen() == "Theme, Dark"
+    slow.released.set()
+    qtbot.waitUntil(lambda: "theme" in titles(view))
+    assert chosen() == "theme"
+    slow.released.clear()
+    view._field.setText("them")
+    QTest.keyClick(view._field, Qt.Key.Key_Down)
+    moved_to = chosen()
+    slow.released.set()
+    qtbot.waitUntil(lambda: view._search._jobs.busy == 0)
+    assert chosen() == moved_to
+
+
 def test_a_slow_provider_does_not_hold_up_the_others(jobs, qtbot):
     search = PaletteSearch(jobs)
     quick, slow = Fruits(), Fruits(("blueberry",), "ui.help.marks")

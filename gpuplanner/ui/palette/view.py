@@ -56,6 +56,8 @@ class PaletteView(QWidget):
         self._search = search
         self._over = over
         self._came_from: QWidget | None = None
+        self._stepped = False
+        """Whether the person chose a row since the query changed; else the best one is chosen as answers come in."""
         self._box = _Box(appearance, self)
         self._field = QLineEdit(self._box)
         self._field.setFrame(False)
@@ -155,10 +157,11 @@ class PaletteView(QWidget):
     # --- What is found ------------------------------------------------------------------------------------------------
 
     def _ask(self, query: str) -> None:
+        self._stepped = False
         self._search.ask(query)
 
     def _show_found(self) -> None:
-        kept = self._list.currentIndex().data(_ITEM)
+        kept = self._list.currentIndex().data(_ITEM) if self._stepped else None
         self._model.clear()
         for found in self._search.found:
             header = QStandardItem(self._appearance.text(found.group))
@@ -170,11 +173,8 @@ class PaletteView(QWidget):
                 self._model.appendRow(row)
         self._nothing.setVisible(not self._search.found)
         self._list.setVisible(bool(self._search.found))
-        self._choose(kept.id if isinstance(kept, PaletteItem) and self._search.query == self._shown_query else "")
-        self._shown_query = self._search.query
+        self._choose(kept.id if isinstance(kept, PaletteItem) else "")
         self._place()
-
-    _shown_query = ""
 
     def _choose(self, item_id: str) -> None:
         rows = [r for r in range(self._model.rowCount()) if self._model.item(r).data(_ITEM) is not None]
@@ -189,6 +189,7 @@ class PaletteView(QWidget):
         here = self._list.currentIndex().row()
         at = rows.index(here) if here in rows else 0
         row = rows[(at + by) % len(rows)] if abs(by) == 1 else rows[max(0, min(len(rows) - 1, at + by))]
+        self._stepped = True
         self._list.setCurrentIndex(self._model.index(row, 0))
         if row == rows[0]:
             self._list.scrollToTop()
