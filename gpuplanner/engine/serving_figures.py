@@ -4,16 +4,14 @@ from dataclasses import dataclass
 
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.formulas.elementwise import Number
+from gpuplanner.engine.ranges import Spread, inverse, ranged, unmeasured
 from gpuplanner.engine.serving_memory import MemoryNumbers
-from gpuplanner.engine.training_ranges import Spread, inverse, ranged
 from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Certainty, Figure, Rung, exact
 from gpuplanner.messages import msg
 from gpuplanner.units import Unit
 
 TABLE = "serving_ranges"
-WORST_LOW, WORST_HIGH = 0.4, 2.5
-"""The range of a number that no measurement stands behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ def spread_of(efficiencies: Efficiencies, family: str, rung: Rung) -> Spread:
     try:
         found = efficiencies.constants(TABLE, f"{family}, {rung.value}")
     except MissingFactError:
-        return Spread(WORST_LOW, WORST_HIGH, Rung.ROOFLINE, msg("serving.why.no_measurement"))
+        return unmeasured(msg("serving.why.no_measurement"))
     why = msg(f"serving.why.{rung.name.lower()}", points=found.points)
     return Spread(found["low"], found["high"], rung, why)
 

@@ -14,9 +14,9 @@ from gpuplanner.engine.estimate import Estimate, Limit, Memory, Part, Phase, Way
 from gpuplanner.engine.formulas.gpu_memory import largest_that_fitted, phase_bytes
 from gpuplanner.engine.formulas.training_time import job_seconds
 from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.ranges import Spread, inverse, ranged
 from gpuplanner.engine.training_limits import largest_that_fits
 from gpuplanner.engine.training_memory import MemoryNumbers, memory_numbers
-from gpuplanner.engine.training_ranges import Spread, inverse, ranged
 from gpuplanner.engine.training_remarks import remarks, unmet
 from gpuplanner.engine.training_run import TrainingRun, training_run
 from gpuplanner.engine.training_split import split

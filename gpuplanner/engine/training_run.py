@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.ranges import Spread
 from gpuplanner.engine.training_choice import best_way, ways_on
 from gpuplanner.engine.training_hardware import hardware_numbers
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
 from gpuplanner.engine.training_layouts import layout_of
 from gpuplanner.engine.training_model import ModelNumbers, model_numbers
 from gpuplanner.engine.training_numbers import TrainingNumbers, training_numbers
-from gpuplanner.engine.training_ranges import Spread, spread_of
+from gpuplanner.engine.training_ranges import spread_of
 from gpuplanner.engine.training_software import rung_of, software_numbers
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.facts import MissingFactError

@@ -12,6 +12,7 @@ from gpuplanner.engine.formulas.cost import usd_per_job, usd_per_mtoken
 from gpuplanner.engine.formulas.training_time import job_seconds
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import choice_of, with_nodes
+from gpuplanner.engine.ranges import ranged
 from gpuplanner.engine.search.checks import Array, Check, Failure, passing
 from gpuplanner.engine.search.result import Broken, Candidate
 from gpuplanner.engine.search.space import Computed, Prepared
@@ -22,7 +23,7 @@ from gpuplanner.engine.training_layouts import layouts_of
 from gpuplanner.engine.training_memory import memory_numbers
 from gpuplanner.engine.training_model import model_numbers
 from gpuplanner.engine.training_numbers import training_numbers
-from gpuplanner.engine.training_ranges import ranged, spread_of
+from gpuplanner.engine.training_ranges import spread_of
 from gpuplanner.engine.training_software import software_numbers
 from gpuplanner.engine.training_split import split
 from gpuplanner.engine.training_ways import DEFAULT_MAX_GPUS, TrainingWay, training_ways

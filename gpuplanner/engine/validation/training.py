@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from gpuplanner.engine.formulas.training_time import model_flops_per_token
+from gpuplanner.engine.ranges import Spread
 from gpuplanner.engine.training_choice import ways_on
 from gpuplanner.engine.training_limits import largest_that_fits
 from gpuplanner.engine.training_memory import memory_numbers
 from gpuplanner.engine.training_model import ModelNumbers
 from gpuplanner.engine.training_numbers import TrainingNumbers
-from gpuplanner.engine.training_ranges import Spread
 from gpuplanner.engine.training_run import TrainingRun, training_run
 from gpuplanner.engine.training_split import split
 from gpuplanner.engine.training_ways import TrainingWay

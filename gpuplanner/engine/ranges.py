@@ -1,0 +1,35 @@
+"""How sure a calibrated figure is: the ends of its range as factors of its value, and why it is as wide. Pure."""
+
+from dataclasses import dataclass
+
+from gpuplanner.figures import Certainty, Figure, Rung
+from gpuplanner.messages import Message
+from gpuplanner.units import Unit
+
+UNMEASURED_LOW, UNMEASURED_HIGH = 0.4, 2.5
+"""The range of a number that no measurement stands behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What a value is multiplied with to get the ends of its nominal 80 % range, and why it is as wide."""
+
+    low: float
+    high: float
+    rung: Rung
+    why: Message
+
+
+def unmeasured(why: Message) -> Spread:
+    """The spread of a number that no measurement stands behind."""
+    return Spread(UNMEASURED_LOW, UNMEASURED_HIGH, Rung.ROOFLINE, why)
+
+
+def ranged(value: float, unit: Unit, spread: Spread) -> Figure:
+    """A calibrated figure with the range of its family."""
+    return Figure(value, unit, Certainty.CALIBRATED, value * spread.low, value * spread.high, spread.rung, spread.why)
+
+
+def inverse(value: float, unit: Unit, spread: Spread) -> Figure:
+    """A rate whose time has this range."""
+    return Figure(value, unit, Certainty.CALIBRATED, value / spread.high, value / spread.low, spread.rung, spread.why)
