@@ -11,7 +11,7 @@ from gpuplanner.figures import Figure
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fields.quantities import Quantity
-from gpuplanner.ui.plan_place.fields import Control, Field, choice_text
+from gpuplanner.ui.plan_place.wizard.fields import Control, Field, choice_text
 from gpuplanner.ui.widgets.figure_label import range_text
 from gpuplanner.workload.model_choice import ModelChoice
 

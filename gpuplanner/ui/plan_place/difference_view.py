@@ -11,7 +11,7 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.plan_place.captions import value_text
 from gpuplanner.ui.plan_place.differences import Difference, PlanDifference, difference
-from gpuplanner.ui.plan_place.fields import Control
+from gpuplanner.ui.plan_place.wizard.fields import Control
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card, line
 from gpuplanner.ui.widgets.label import Ink, Label

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from gpuplanner.ui.plan_place.fields import Field, fields_of, limit_fields
+from gpuplanner.ui.plan_place.wizard.fields import Field, fields_of, limit_fields
 from gpuplanner.workload.plan import MachineChoice, Plan
 
 

@@ -7,8 +7,8 @@ from PySide6.QtCore import QObject, Signal
 
 from gpuplanner.messages import Message, msg
 from gpuplanner.ui.plan_place.edits import value_of, with_kind, with_machine, with_value
-from gpuplanner.ui.plan_place.fields import Field
 from gpuplanner.ui.plan_place.undo import UndoStack
+from gpuplanner.ui.plan_place.wizard.fields import Field
 from gpuplanner.workload.plan import MachineChoice, Plan, Workload
 
 

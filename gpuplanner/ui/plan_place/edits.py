@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from gpuplanner.messages import InputError
-from gpuplanner.ui.plan_place.fields import LIMITS, Field, fields_of
+from gpuplanner.ui.plan_place.wizard.fields import LIMITS, Field, fields_of
 from gpuplanner.units import Display
 from gpuplanner.workload.plan import WORKLOADS, MachineChoice, Plan, Workload
 from gpuplanner.workload.serving import Serving

@@ -21,19 +21,19 @@ from gpuplanner.ui.places import Context, Heading, Page, Place
 from gpuplanner.ui.plan_place.actions import PlanActions
 from gpuplanner.ui.plan_place.captions import machine_offer, machine_title
 from gpuplanner.ui.plan_place.columns import PlanColumns, padded
-from gpuplanner.ui.plan_place.defaults import automatic_values
 from gpuplanner.ui.plan_place.difference_view import DifferenceView
-from gpuplanner.ui.plan_place.fields import Field
 from gpuplanner.ui.plan_place.intake import ELSEWHERE, takes
-from gpuplanner.ui.plan_place.machines_view import MachinesView
+from gpuplanner.ui.plan_place.machines.machines_view import MachinesView
 from gpuplanner.ui.plan_place.palette import PlanProvider
 from gpuplanner.ui.plan_place.picker import PickAction, Picker, PickItem
 from gpuplanner.ui.plan_place.pickers import choice_of_row, limit_items, machine_items, model_items, model_size
 from gpuplanner.ui.plan_place.presenter import PlanPresenter
-from gpuplanner.ui.plan_place.results_view import ResultsView
+from gpuplanner.ui.plan_place.results.results_view import ResultsView
 from gpuplanner.ui.plan_place.start_view import StartView
 from gpuplanner.ui.plan_place.tab_order import step
-from gpuplanner.ui.plan_place.wizard_view import NameField, WizardView
+from gpuplanner.ui.plan_place.wizard.defaults import automatic_values
+from gpuplanner.ui.plan_place.wizard.fields import Field
+from gpuplanner.ui.plan_place.wizard.wizard_view import NameField, WizardView
 from gpuplanner.ui.tokens import Verdict
 from gpuplanner.ui.widgets.scrolling import scrolling
 from gpuplanner.workload.model_choice import ModelChoice

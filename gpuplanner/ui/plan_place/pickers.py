@@ -8,9 +8,9 @@ from gpuplanner.catalog.entries import GpuProperty, Model
 from gpuplanner.catalog.parameters import active_parameters, total_parameters
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.palette.items import match
-from gpuplanner.ui.plan_place.fields import Field
-from gpuplanner.ui.plan_place.machine_rows import row_id
+from gpuplanner.ui.plan_place.machines.machine_rows import row_id
 from gpuplanner.ui.plan_place.picker import PickItem
+from gpuplanner.ui.plan_place.wizard.fields import Field
 from gpuplanner.units import Unit
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice

@@ -9,7 +9,7 @@ from gpuplanner.messages import msg
 from gpuplanner.store.plans import PlanShelf
 from gpuplanner.store.store import StoreError
 from gpuplanner.ui.plan_place import autosave
-from gpuplanner.ui.plan_place.fields import all_fields
+from gpuplanner.ui.plan_place.wizard.fields import all_fields
 from tests.ui.plan_place.by_hand import FakeWorkspace
 
 FIELDS = {f.key: f for f in all_fields("serving")}

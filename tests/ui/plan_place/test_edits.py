@@ -11,8 +11,8 @@ from gpuplanner.store.plan_files import read_plan
 from gpuplanner.ui.plan_place.differences import difference
 from gpuplanner.ui.plan_place.document import PlanDocument
 from gpuplanner.ui.plan_place.edits import applies, suggestion, value_of, with_change, with_kind, with_value
-from gpuplanner.ui.plan_place.fields import all_fields
 from gpuplanner.ui.plan_place.undo import UndoStack
+from gpuplanner.ui.plan_place.wizard.fields import all_fields
 from gpuplanner.units import Display
 from gpuplanner.workload.plan import MachineChoice
 from gpuplanner.workload.training import Method, Training

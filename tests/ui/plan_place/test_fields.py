@@ -6,11 +6,11 @@ import pytest
 from PySide6.QtWidgets import QLabel
 
 from gpuplanner.messages import Language, Translator
-from gpuplanner.ui.plan_place.choice_row import ChoiceRow, SwitchRow
-from gpuplanner.ui.plan_place.controls import options_of
-from gpuplanner.ui.plan_place.fields import Control, all_fields, choice_text, fields_of, limit_fields
-from gpuplanner.ui.plan_place.number_row import NumberRow
-from gpuplanner.ui.plan_place.picked_rows import ModelRow, SeveralRow
+from gpuplanner.ui.plan_place.wizard.choice_row import ChoiceRow, SwitchRow
+from gpuplanner.ui.plan_place.wizard.controls import options_of
+from gpuplanner.ui.plan_place.wizard.fields import Control, all_fields, choice_text, fields_of, limit_fields
+from gpuplanner.ui.plan_place.wizard.number_row import NumberRow
+from gpuplanner.ui.plan_place.wizard.picked_rows import ModelRow, SeveralRow
 from gpuplanner.workload.plan import WORKLOADS, Constraints
 from gpuplanner.workload.wizard import asked
 

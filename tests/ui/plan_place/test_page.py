@@ -13,10 +13,10 @@ from gpuplanner.store.settings import LANGUAGE, MEMORY, THEME
 from gpuplanner.ui.pins import Pins
 from gpuplanner.ui.places import Location
 from gpuplanner.ui.plan_place.columns import MACHINES
-from gpuplanner.ui.plan_place.figure_link import FigureLink
-from gpuplanner.ui.plan_place.machine_rows import row_id
+from gpuplanner.ui.plan_place.machines.machine_rows import row_id
 from gpuplanner.ui.plan_place.page import plan_place
 from gpuplanner.ui.plan_place.pickers import choice_of_row, limit_items, machine_items, model_items
+from gpuplanner.ui.plan_place.results.figure_link import FigureLink
 from gpuplanner.ui.widgets.figure_label import FigureLabel
 from gpuplanner.workload.plan import MachineChoice
 from tests.ui.checks import clipped, missing_glyphs, nameless, tab_walk

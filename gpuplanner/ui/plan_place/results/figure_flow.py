@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from gpuplanner.figures import Figure
 from gpuplanner.messages import MessageValue
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.plan_place.figure_link import FigureLink
+from gpuplanner.ui.plan_place.results.figure_link import FigureLink
 from gpuplanner.ui.widgets.flow import FlowLayout
 
 

@@ -7,8 +7,8 @@ from gpuplanner.engine.estimate import Estimate, Phase
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.plan_place.captions import figure_tip, named
-from gpuplanner.ui.plan_place.figure_flow import FigureFlow, Named
-from gpuplanner.ui.plan_place.figure_ids import TOTALS
+from gpuplanner.ui.plan_place.results.figure_flow import FigureFlow, Named
+from gpuplanner.ui.plan_place.results.figure_ids import TOTALS
 from gpuplanner.ui.tokens import PADDING
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.segmented import Option, Segmented

@@ -12,7 +12,7 @@ from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.palette.items import match
 from gpuplanner.ui.plan_place.captions import machine_offer, machine_title, way_parts
-from gpuplanner.ui.plan_place.verdict_card import VERDICTS
+from gpuplanner.ui.plan_place.results.verdict_card import VERDICTS
 from gpuplanner.ui.table.columns import NOTHING, Column, Look, figure_column, number_column
 from gpuplanner.ui.table.source import PlainRow
 from gpuplanner.ui.tokens import Verdict

@@ -9,7 +9,7 @@ from gpuplanner.engine.estimate import Estimate
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
-from gpuplanner.ui.plan_place.host_card import rule_texts, rule_tip
+from gpuplanner.ui.plan_place.results.host_card import rule_texts, rule_tip
 from gpuplanner.ui.tokens import Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.figures import Figure
-from gpuplanner.ui.plan_place.figure_ids import NEEDED
+from gpuplanner.ui.plan_place.results.figure_ids import NEEDED
 
 _HEADLINES = {
     "serving": (("tpot_s",), ("ttft_s",), ("usd_per_mtoken", "output_tokens_per_s")),

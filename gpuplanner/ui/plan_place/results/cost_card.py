@@ -11,9 +11,9 @@ from gpuplanner.messages import MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.plan_place.captions import price_note
-from gpuplanner.ui.plan_place.figure_flow import FigureFlow, Named
-from gpuplanner.ui.plan_place.figure_ids import short_name_of
-from gpuplanner.ui.plan_place.headlines import Headline, costs, others, power
+from gpuplanner.ui.plan_place.results.figure_flow import FigureFlow, Named
+from gpuplanner.ui.plan_place.results.figure_ids import short_name_of
+from gpuplanner.ui.plan_place.results.headlines import Headline, costs, others, power
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.figure_label import FigureLabel
 from gpuplanner.ui.widgets.label import Ink, Label

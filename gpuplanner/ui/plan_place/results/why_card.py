@@ -10,8 +10,8 @@ from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.plan_place.captions import certainty_text
-from gpuplanner.ui.plan_place.figure_ids import name_of
-from gpuplanner.ui.plan_place.why_tree import WhyTree
+from gpuplanner.ui.plan_place.results.figure_ids import name_of
+from gpuplanner.ui.plan_place.results.why_tree import WhyTree
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.figure_label import range_text

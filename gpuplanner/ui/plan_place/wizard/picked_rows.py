@@ -8,10 +8,10 @@ from PySide6.QtCore import Signal
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fields.field import Field as Frame
-from gpuplanner.ui.plan_place.dropdown import Dropdown
-from gpuplanner.ui.plan_place.fields import Field
 from gpuplanner.ui.plan_place.picker import Picker, PickItem
-from gpuplanner.ui.plan_place.row import Row
+from gpuplanner.ui.plan_place.wizard.dropdown import Dropdown
+from gpuplanner.ui.plan_place.wizard.fields import Field
+from gpuplanner.ui.plan_place.wizard.row import Row
 
 
 class SeveralRow(Row):

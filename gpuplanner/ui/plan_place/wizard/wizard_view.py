@@ -11,14 +11,14 @@ from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
-from gpuplanner.ui.plan_place.controls import make_row
 from gpuplanner.ui.plan_place.edits import applies, value_of
-from gpuplanner.ui.plan_place.field_grid import FieldGrid
-from gpuplanner.ui.plan_place.fields import LIMITS, Field, all_fields
-from gpuplanner.ui.plan_place.number_row import NumberRow
-from gpuplanner.ui.plan_place.picked_rows import ModelRow, SeveralRow
 from gpuplanner.ui.plan_place.picker import PickItem
-from gpuplanner.ui.plan_place.row import Row
+from gpuplanner.ui.plan_place.wizard.controls import make_row
+from gpuplanner.ui.plan_place.wizard.field_grid import FieldGrid
+from gpuplanner.ui.plan_place.wizard.fields import LIMITS, Field, all_fields
+from gpuplanner.ui.plan_place.wizard.number_row import NumberRow
+from gpuplanner.ui.plan_place.wizard.picked_rows import ModelRow, SeveralRow
+from gpuplanner.ui.plan_place.wizard.row import Row
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.label import Label

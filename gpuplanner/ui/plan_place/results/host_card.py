@@ -11,7 +11,7 @@ from gpuplanner.messages import Language, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.plan_place.captions import named
-from gpuplanner.ui.plan_place.figure_link import FigureLink
+from gpuplanner.ui.plan_place.results.figure_link import FigureLink
 from gpuplanner.ui.tokens import MARKS, Verdict
 from gpuplanner.ui.widgets.card import Card, line
 from gpuplanner.ui.widgets.label import Ink, Label

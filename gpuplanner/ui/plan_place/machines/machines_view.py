@@ -14,7 +14,7 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fields.choice_box import ChoiceBox
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.pins import candidate_id
-from gpuplanner.ui.plan_place.machine_rows import (
+from gpuplanner.ui.plan_place.machines.machine_rows import (
     broken_counts,
     broken_name,
     found_rejections,

@@ -9,18 +9,18 @@ from gpuplanner.catalog.entries import Gpu, Rule
 from gpuplanner.engine.estimate import Estimate, Fit
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.plan_place.changes_card import ChangesCard
-from gpuplanner.ui.plan_place.cost_card import CostCard
-from gpuplanner.ui.plan_place.figure_ids import NEEDED, figure_of
-from gpuplanner.ui.plan_place.headlines import headlines
-from gpuplanner.ui.plan_place.host_card import HostCard
-from gpuplanner.ui.plan_place.machines_view import PATIENCE_MS
-from gpuplanner.ui.plan_place.memory_card import MemoryCard
+from gpuplanner.ui.plan_place.machines.machines_view import PATIENCE_MS
 from gpuplanner.ui.plan_place.outcome import Worked
-from gpuplanner.ui.plan_place.remarks_card import RemarksCard, RulesCard
-from gpuplanner.ui.plan_place.time_card import TimeCard
-from gpuplanner.ui.plan_place.verdict_card import VerdictCard
-from gpuplanner.ui.plan_place.why_card import WhyCard
+from gpuplanner.ui.plan_place.results.changes_card import ChangesCard
+from gpuplanner.ui.plan_place.results.cost_card import CostCard
+from gpuplanner.ui.plan_place.results.figure_ids import NEEDED, figure_of
+from gpuplanner.ui.plan_place.results.headlines import headlines
+from gpuplanner.ui.plan_place.results.host_card import HostCard
+from gpuplanner.ui.plan_place.results.memory_card import MemoryCard
+from gpuplanner.ui.plan_place.results.remarks_card import RemarksCard, RulesCard
+from gpuplanner.ui.plan_place.results.time_card import TimeCard
+from gpuplanner.ui.plan_place.results.verdict_card import VerdictCard
+from gpuplanner.ui.plan_place.results.why_card import WhyCard
 from gpuplanner.ui.tokens import GAP, Verdict
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.notice_box import NoticeBox

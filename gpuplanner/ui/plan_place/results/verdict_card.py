@@ -9,10 +9,10 @@ from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.plan_place.captions import limiting, machine_offer, machine_title, named, way_text
-from gpuplanner.ui.plan_place.figure_flow import FigureFlow, Named
-from gpuplanner.ui.plan_place.figure_ids import NEEDED, short_name_of
-from gpuplanner.ui.plan_place.headlines import Headline, capacity, headlines
-from gpuplanner.ui.plan_place.spread_row import SpreadRow
+from gpuplanner.ui.plan_place.results.figure_flow import FigureFlow, Named
+from gpuplanner.ui.plan_place.results.figure_ids import NEEDED, short_name_of
+from gpuplanner.ui.plan_place.results.headlines import Headline, capacity, headlines
+from gpuplanner.ui.plan_place.results.spread_row import SpreadRow
 from gpuplanner.ui.tokens import Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card

@@ -9,7 +9,7 @@ from gpuplanner.catalog.entries import GpuProperty
 from gpuplanner.engine.estimate import Estimate, Way
 from gpuplanner.facts import MissingFactError
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.plan_place.fields import choice_text
+from gpuplanner.ui.plan_place.wizard.fields import choice_text
 from gpuplanner.workload.plan import Workload
 from gpuplanner.workload.precision import WeightPrecision
 from gpuplanner.workload.serving import Serving

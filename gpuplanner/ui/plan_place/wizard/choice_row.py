@@ -13,8 +13,8 @@ from gpuplanner.ui.fields.choice_box import ChoiceBox
 from gpuplanner.ui.fields.field import Field as Frame
 from gpuplanner.ui.fields.text_field import CheckField
 from gpuplanner.ui.fonts import TextRole, font
-from gpuplanner.ui.plan_place.fields import Control, Field
-from gpuplanner.ui.plan_place.row import Row
+from gpuplanner.ui.plan_place.wizard.fields import Control, Field
+from gpuplanner.ui.plan_place.wizard.row import Row
 from gpuplanner.ui.widgets.segmented import Option, Segmented
 
 MOST_SEGMENTS = 4

@@ -19,8 +19,8 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
 from gpuplanner.ui.painting import draw_text, rounded_box
-from gpuplanner.ui.plan_place.see_through import see_through
-from gpuplanner.ui.plan_place.why_model import ROW, Index, WhyModel, equation_text, row_name, row_origin
+from gpuplanner.ui.plan_place.results.see_through import see_through
+from gpuplanner.ui.plan_place.results.why_model import ROW, Index, WhyModel, equation_text, row_name, row_origin
 from gpuplanner.ui.tokens import RADIUS_TAG
 
 _ROW_HEIGHT = 26

@@ -7,8 +7,8 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fields.number_field import NumberField
 from gpuplanner.ui.plan_place.captions import automatic
 from gpuplanner.ui.plan_place.edits import suggestion
-from gpuplanner.ui.plan_place.fields import Field
-from gpuplanner.ui.plan_place.row import Row
+from gpuplanner.ui.plan_place.wizard.fields import Field
+from gpuplanner.ui.plan_place.wizard.row import Row
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 
 

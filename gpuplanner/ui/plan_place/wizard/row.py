@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from gpuplanner.messages import MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fields.field import Field as Frame
-from gpuplanner.ui.plan_place.fields import Field
+from gpuplanner.ui.plan_place.wizard.fields import Field
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 
 

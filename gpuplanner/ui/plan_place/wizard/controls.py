@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 
 from gpuplanner.messages import Message, msg
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.plan_place.choice_row import AUTOMATIC, NO, YES, ChoiceRow, SwitchRow
-from gpuplanner.ui.plan_place.fields import Control, Field, choice_text
-from gpuplanner.ui.plan_place.number_row import NumberRow
-from gpuplanner.ui.plan_place.picked_rows import ModelRow, SeveralRow
 from gpuplanner.ui.plan_place.picker import PickItem
-from gpuplanner.ui.plan_place.row import Row
+from gpuplanner.ui.plan_place.wizard.choice_row import AUTOMATIC, NO, YES, ChoiceRow, SwitchRow
+from gpuplanner.ui.plan_place.wizard.fields import Control, Field, choice_text
+from gpuplanner.ui.plan_place.wizard.number_row import NumberRow
+from gpuplanner.ui.plan_place.wizard.picked_rows import ModelRow, SeveralRow
+from gpuplanner.ui.plan_place.wizard.row import Row
 
 
 def make_row(appearance: Appearance, field: Field, find: Callable[[Field, str], Sequence[PickItem]]) -> Row:

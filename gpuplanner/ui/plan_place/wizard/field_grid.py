@@ -7,7 +7,7 @@ from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from gpuplanner.ui.fonts import TextRole, font
-from gpuplanner.ui.plan_place.row import Row
+from gpuplanner.ui.plan_place.wizard.row import Row
 
 _COLUMN_GAP = 10
 _ROW_GAP = 12

@@ -1,0 +1,1 @@
+"""The right column: the machines that carry the plan, and why the others do not."""
