@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
 
 from gpuplanner.catalog.problems import Problem, Severity
 from gpuplanner.messages import msg
@@ -604,9 +604,35 @@ def test_everything_is_reached_by_keyboard(page, names, qtbot):
 
 def test_the_menu_of_columns_opens_below_the_filters(page, qtbot):
     page.table_view.bar.more.click()
-    menu = next(m for m in page.findChildren(type(page.current_table().column_menu())) if m.isVisible())
+    menu = next(m for m in page.findChildren(QMenu) if m.isVisible())
     texts = [action.text() for action in menu.actions()]
     assert texts[:2] == ["Name", "Memory"]
     assert texts[-1] == "More columns"
     menu.close()
     assert page._below_header("memory_bytes") != QPoint()
+
+
+def test_several_columns_are_chosen_in_one_go(page, qtbot):
+    page._choose_columns()
+    menu = next(m for m in page.current_table().findChildren(QMenu) if m.isVisible())
+    shown = len(page.current_table().columns.shown())
+    for title in ("Memory", "Bandwidth"):
+        action = next(a for a in menu.actions() if a.text() == title)
+        QTest.mouseClick(menu, Qt.MouseButton.LeftButton, pos=menu.actionGeometry(action).center())
+        assert menu.isVisible()
+        assert not action.isChecked()
+    assert len(page.current_table().columns.shown()) == shown - 2
+    menu.setActiveAction(next(a for a in menu.actions() if a.text() == "Vendor"))
+    QTest.keyClick(menu, Qt.Key.Key_Space)
+    assert menu.isVisible()
+    assert len(page.current_table().columns.shown()) == shown - 1
+    menu.close()
+
+
+def test_the_columns_are_those_of_last_time(open_page, qtbot):
+    first = open_page()
+    first.current_table().columns.show("vendor", shown=True)
+    qtbot.wait(400)
+    first.hide()
+    again = open_page()
+    assert "vendor" in {column.id for column in again.current_table().columns.shown()}

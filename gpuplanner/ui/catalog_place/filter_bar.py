@@ -68,6 +68,8 @@ class FilterBar(QWidget):
         layout.addLayout(row)
         layout.addWidget(self.problem)
         self.setFocusProxy(self.field)
+        appearance.languageChanged.connect(self._explain)
+        self._explain()
 
     def show_typed(self, text: str) -> None:
         """What stands in the field."""
@@ -106,6 +108,9 @@ class FilterBar(QWidget):
                 self.removed.emit(self._shown[-1][0])
                 return True
         return super().eventFilter(watched, event)
+
+    def _explain(self) -> None:
+        self.field.edit.setToolTip(self._appearance.text("catalogui.filter.help"))
 
     def _fill(self, terms: Sequence[tuple[Term, str]]) -> None:
         for widget in (*self.chips, self.more, self.clear):

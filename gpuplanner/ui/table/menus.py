@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QMenu
 
 from gpuplanner.messages import Message, msg
@@ -17,11 +19,34 @@ ColumnAction = tuple[Message, Callable[[str], object]]
 """Something of a page's own to do with a column: what it says, and what gets the column's id."""
 
 
+class _TickMenu(QMenu):
+    """Stays open while ticks are set: one seldom wants a single column more."""
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if not _tick(self.actionAt(event.position().toPoint())):
+            super().mouseReleaseEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        ticks = event.key() in {Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter}
+        if not ticks or not _tick(self.activeAction()):
+            super().keyPressEvent(event)
+
+
+def _tick(action: QAction | None) -> bool:
+    """Change the tick of an action. Tells whether it has one."""
+    if action is None or not action.isCheckable():
+        return False
+    action.trigger()
+    return True
+
+
 def column_menu(table: "DataTable", appearance: Appearance) -> QMenu:
     """Every column with a tick when it is shown, and the way back."""
-    menu = QMenu(table)
+    menu = _TickMenu(table)
+    menu.setToolTipsVisible(True)
     for column in table.rows.columns:
         action = menu.addAction(appearance.text(column.title))
+        action.setToolTip(appearance.text(column.tip or column.title))
         action.setCheckable(True)
         action.setChecked(table.columns.is_shown(column.id))
         action.toggled.connect(lambda on, wanted=column.id: table.columns.show(wanted, shown=on))
