@@ -615,6 +615,8 @@ def test_the_menu_of_columns_opens_below_the_filters(page, qtbot):
 def test_several_columns_are_chosen_in_one_go(page, qtbot):
     page._choose_columns()
     menu = next(m for m in page.current_table().findChildren(QMenu) if m.isVisible())
+    # The style unrolls menus.
+    qtbot.waitUntil(lambda: menu.width() == menu.sizeHint().width())
     shown = len(page.current_table().columns.shown())
     for title in ("Memory", "Bandwidth"):
         action = next(a for a in menu.actions() if a.text() == title)

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QShowEvent
 from PySide6.QtWidgets import QMenu
 
 from gpuplanner.messages import Message, msg
@@ -20,16 +20,22 @@ ColumnAction = tuple[Message, Callable[[str], object]]
 
 
 class _TickMenu(QMenu):
-    """Stays open while ticks are set: one seldom wants a single column more."""
+    """Stays open while ticks are set: one seldom wants a single column more.
 
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        if not _tick(self.actionAt(event.position().toPoint())):
-            super().mouseReleaseEvent(event)
+    A filter and no handler, since the style has a filter of its own, which would come first and close the menu.
+    """
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        ticks = event.key() in {Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter}
-        if not ticks or not _tick(self.activeAction()):
-            super().keyPressEvent(event)
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonRelease:
+            return _tick(self.actionAt(event.position().toPoint()))
+        keys = {Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter}
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and event.key() in keys:
+            return _tick(self.activeAction())
+        return super().eventFilter(watched, event)
 
 
 def _tick(action: QAction | None) -> bool:
