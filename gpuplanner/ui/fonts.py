@@ -53,6 +53,8 @@ def font(role: TextRole = TextRole.BODY) -> QFont:
     if role is TextRole.FIGURE:
         # Inter's spacing is meant for small text.
         face.setLetterSpacing(QFont.SpacingType.PercentageSpacing, 98)
+    # Inter draws an x between digits as ×, and "h100x8" has to be read as it is typed.
+    face.setFeature(QFont.Tag("calt"), 0)
     if tabular:
         face.setFeature(QFont.Tag("tnum"), 1)
     return face
