@@ -409,3 +409,19 @@ def test_the_header_is_ours(make):
     view = make()
     assert isinstance(view.horizontalHeader(), DataHeader)
     assert view.horizontalHeader().sizeHint().height() == 42
+
+
+def test_a_column_that_makes_room_comes_back_and_is_not_kept_as_hidden(appearance, settings, qtbot):
+    columns = [text_column("name", msg("ui.palette.results"), width=90), text_column("more", msg("ui.back"), width=90)]
+    table = DataTable(appearance, settings, "room", columns, msg("ui.palette.results"))
+    qtbot.addWidget(table)
+    table.resize(300, 200)
+    table.show()
+    table.columns.make_room("more", needed=True)
+    assert [column.id for column in table.columns.shown()] == ["name"]
+    table.columns.changed()
+    qtbot.wait(400)
+    assert settings.kept("window.table.room")["hidden"] == []
+    table.columns.make_room("more", needed=False)
+    assert [column.id for column in table.columns.shown()] == ["name", "more"]
+    assert table.horizontalHeader().length() == table.viewport().width()

@@ -28,6 +28,7 @@ class Arrangement(QObject):
         self._key = key
         self._moving = False
         self._numbers: dict[str, int] = {}
+        self._without_room: set[str] = set()
         self._shape = load_shape(settings, key, model.columns)
         model.order = self._shape.sort
         self._keep = Coalescer(self._save, self, 300)
@@ -55,6 +56,16 @@ class Arrangement(QObject):
             self._header.setSectionHidden(self.section(column_id), not shown)
             self.fill_width()
             self.changed()
+
+    def make_room(self, column_id: str, *, needed: bool) -> None:
+        """Hide a column as long as there is no room for it. What a person chose stays, and this is not kept."""
+        hides = needed and column_id not in self._shape.hidden
+        if hides == (column_id in self._without_room):
+            return
+        self._without_room ^= {column_id}
+        with self._arranging():
+            self._header.setSectionHidden(self.section(column_id), hides)
+        self.fill_width()
 
     def reset(self) -> None:
         """Columns and widths as they were at first."""
@@ -132,7 +143,8 @@ class Arrangement(QObject):
     def _save(self) -> None:
         header = self._header
         order = (self._model.columns[header.logicalIndex(p)].id for p in range(header.count()))
-        hidden = (c.id for s, c in enumerate(self._model.columns) if header.isSectionHidden(s))
+        out_of_sight = {c.id for s, c in enumerate(self._model.columns) if header.isSectionHidden(s)}
+        hidden = out_of_sight - self._without_room
         self._shape = Shape(tuple(order), frozenset(hidden), self._shape.widths, self._model.order)
         save_shape(self._settings, self._key, self._shape)
 

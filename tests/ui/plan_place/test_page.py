@@ -278,6 +278,17 @@ def test_when_nothing_fits_the_page_says_so_and_still_shows_the_nearest(page, wo
     assert page.presenter.outcome.worked.estimate is not None
 
 
+def test_a_search_that_cannot_be_done_says_why(page, workspace, settled, monkeypatch):
+    def refuse(_plan, _cancelled):
+        raise InputError(msg("workspace.unknown_model", model="x"))
+
+    monkeypatch.setattr(workspace, "search", refuse)
+    type_into(number(page, "concurrency"), "70")
+    settled(page)
+    assert page.machines._none.isVisible()
+    assert "x" in page.machines._none.text()
+
+
 def test_machines_are_pinned_and_compared(page, went, settings):
     table = page.machines.tables["serving"]
     ids = [table.rows.row(at).id for at in range(2)]
@@ -458,6 +469,8 @@ def test_where_it_is_narrow_results_and_machines_take_turns(open_page, settled):
     assert not page.machines.isVisible()
     page.columns.sides.choose(MACHINES)
     page.columns.sides.chosen.emit(MACHINES)
+    table = page.machines.tables["serving"]
+    assert table.horizontalHeader().length() <= table.viewport().width()
     assert page.machines.isVisible()
     assert not page.results.isVisible()
     page.results.whyShown.emit()

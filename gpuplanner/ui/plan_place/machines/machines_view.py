@@ -25,7 +25,7 @@ from gpuplanner.ui.plan_place.machines.machine_rows import (
     row_id,
 )
 from gpuplanner.ui.plan_place.outcome import Searched
-from gpuplanner.ui.settings import WINDOW, Settings
+from gpuplanner.ui.settings import Settings
 from gpuplanner.ui.table.source import ListSource
 from gpuplanner.ui.table.view import DataTable
 from gpuplanner.ui.widgets.card import Card
@@ -110,20 +110,20 @@ class MachinesView(Card):
         self._patience.stop()
         result = searched.result
         self._show(result.candidates if result else [], result.rejections if result else ())
-        count = len(self._candidates)
-        self.note.say(msg("planui.machines.count", count=count, total=count + len(self._rejections)))
+        count, total = len(self._candidates), len(self._candidates) + len(self._rejections)
+        self.note.say(msg("planui.machines.count", count=count, total=total) if result else "")
+        self._none.say(searched.problem or msg("planui.machines.none"))
+        self._none.setVisible(count == 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit_columns()
 
     def _fit_columns(self) -> None:
-        """Where it is narrow one column less, so that machines can be told apart; unless a person chose the columns."""
+        """Where it is narrow one column less, so that machines can be told apart."""
         narrow = self.width() < _WIDE
         for kind, table in self.tables.items():
-            if self._settings.kept(f"{WINDOW}table.{_table_key(kind)}") is None:
-                at = next(i for i, column in enumerate(table.rows.columns) if column.id == _LEAST_NEEDED[kind])
-                table.horizontalHeader().setSectionHidden(at, narrow)
+            table.columns.make_room(_LEAST_NEEDED[kind], needed=narrow)
 
     def show_selected(self, machine: Machine | None) -> None:
         """Mark the machine that the estimate is for."""
@@ -169,7 +169,6 @@ class MachinesView(Card):
     def _show(self, candidates: Sequence[Candidate], rejections: Sequence[Rejection]) -> None:
         self._candidates = {row_id(choice_of(c.machine)): c for c in candidates}
         self._rejections = tuple(rejections)
-        self._none.setVisible(not candidates and bool(rejections))
         self._fill_candidates()
         self._fill_filter()
         self._fill_rejections()

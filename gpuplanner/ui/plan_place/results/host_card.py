@@ -138,4 +138,9 @@ def rule_tip(rule: Rule, appearance: Appearance) -> str:
     """The claim, our verdict on it with its reason, and who says so."""
     claim, reason = rule_texts(rule, appearance)
     source = " ".join(part for part in (rule.source.citation, rule.source.date) if part)
-    return "\n".join(part for part in (claim, reason, source) if part)
+    return "\n".join(part for part in (claim, f"{rule_verdict(rule, appearance)} · {reason}", source) if part)
+
+
+def rule_verdict(rule: Rule, appearance: Appearance) -> str:
+    """Our verdict on a rule in a word or two."""
+    return appearance.text(f"catalog.verdict.{rule.verdict.replace(' ', '_')}")

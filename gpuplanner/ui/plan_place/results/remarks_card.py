@@ -9,7 +9,7 @@ from gpuplanner.engine.estimate import Estimate
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
-from gpuplanner.ui.plan_place.results.host_card import rule_texts, rule_tip
+from gpuplanner.ui.plan_place.results.host_card import rule_texts, rule_tip, rule_verdict
 from gpuplanner.ui.tokens import Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
@@ -102,5 +102,5 @@ class _RuleEntry(QWidget):
         """Show another rule."""
         claim, reason = rule_texts(rule, self._appearance)
         self._claim.say(claim)
-        self._reason.say(reason)
+        self._reason.say(f"{rule_verdict(rule, self._appearance)} · {reason}")
         self.setToolTip(rule_tip(rule, self._appearance))

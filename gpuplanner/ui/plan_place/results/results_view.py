@@ -1,11 +1,12 @@
 """The middle column: the verdict first, then memory, time, why, cost, host, remarks. Empty until something is known."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from gpuplanner.catalog.entries import Gpu, Rule
+from gpuplanner.catalog.entries import Rule
+from gpuplanner.engine.advice import advice_for
 from gpuplanner.engine.estimate import Estimate, Fit
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
@@ -24,12 +25,6 @@ from gpuplanner.ui.plan_place.results.why_card import WhyCard
 from gpuplanner.ui.tokens import GAP, Verdict
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.notice_box import NoticeBox
-
-_ADVICE = frozenset({"rule", "answer", "principle"})
-"""The kinds of rules that advise on a plan; the others are about single GPUs and about errors in catalogs."""
-
-
-_GPU_IDS = ("nvidia-", "amd-", "intel-")
 
 
 class ResultsView(QWidget):
@@ -136,7 +131,7 @@ class ResultsView(QWidget):
         self.host.show_estimate(estimate)
         if full:
             self.remarks.show_estimate(estimate)
-            self.advice.show_rules(self._bearing(estimate))
+            self.advice.show_rules(advice_for(estimate, self._rules().values()))
 
     def _explain_again(self, estimate: Estimate) -> None:
         """The same number as before, of the new estimate; at first the one after memory, which is the speed."""
@@ -147,26 +142,3 @@ class ResultsView(QWidget):
             asked = figure_of(estimate, self._asked)
         if asked is not None:
             self.why.explain(self._asked, asked)
-
-    def _bearing(self, estimate: Estimate) -> Sequence[Rule]:
-        """The rules of thumb about what this estimate is about, but for those that stand with the host's needs."""
-        beside = {rule_id for need in estimate.host for rule_id, _ in need.rules}
-        topics = {"memory_headroom", "weight_bytes", estimate.plan.workload.kind}
-        if estimate.machine.gpus_per_node > 1:
-            topics.add("link")
-        if estimate.machine.nodes > 1:
-            topics.add("network")
-        return [
-            rule
-            for rule in self._rules().values()
-            if topics.intersection(rule.bears_on)
-            and rule.kind in _ADVICE
-            and rule.id not in beside
-            and _is_about(rule, estimate.machine.gpu)
-        ]
-
-
-def _is_about(rule: Rule, gpu: Gpu) -> bool:
-    """Whether a rule is about this GPU or about none in particular."""
-    named = {applies for applies in rule.applies_to if applies.startswith(_GPU_IDS)}
-    return not named or gpu.id in named

@@ -1,5 +1,6 @@
 """The row of a number. What cannot be used says why, with a value that can be taken by a click."""
 
+import math
 from typing import Any
 
 from gpuplanner.messages import Message, MessageValue, msg
@@ -10,6 +11,9 @@ from gpuplanner.ui.plan_place.edits import suggestion
 from gpuplanner.ui.plan_place.wizard.fields import Field
 from gpuplanner.ui.plan_place.wizard.row import Row
 from gpuplanner.ui.widgets.button import Button, ButtonKind
+
+_LONG = 1e12
+"""Numbers up to this and more need the whole width."""
 
 
 class NumberRow(Row):
@@ -43,7 +47,9 @@ class NumberRow(Row):
         self._number.set_empty(says)
 
     def _can_be_narrow(self) -> bool:
-        return not self._advice
+        quantity = self.field.quantity
+        long = quantity is not None and _LONG <= quantity.most < math.inf
+        return not self._advice and not long
 
     def advise(self, says: Message | None) -> None:
         """Say below the field what others advise."""
