@@ -224,6 +224,7 @@ def test_filters_survive_sorting_another_table_and_a_restart(open_page, names):
     names(page)
     page.choose_segment("gpus")
     assert sorted(names(page)) == sorted(few)
+    page.close_page()
     page.hide()
     again = open_page()
     assert sorted(names(again)) == sorted(few)
@@ -638,3 +639,22 @@ def test_the_columns_are_those_of_last_time(open_page, qtbot):
     first.hide()
     again = open_page()
     assert "vendor" in {column.id for column in again.current_table().columns.shown()}
+
+
+def test_the_entry_of_last_time_is_chosen_again(open_page, qtbot, settings):
+    page = open_page("model/Qwen/Qwen3-8B")
+    page.presenter.choose("Qwen/Qwen3-32B")
+    page.close_page()
+    page.hide()
+    again = open_page()
+    assert again.path() == "model/Qwen/Qwen3-32B"
+
+
+def test_typing_does_not_write_at_every_key(open_page, settings, monkeypatch):
+    page = open_page()
+    written = []
+    monkeypatch.setattr(settings, "keep", lambda key, _value: written.append(key))
+    typed(page, "h100")
+    assert written == []
+    page.close_page()
+    assert "window.catalog.filters.gpus" in written

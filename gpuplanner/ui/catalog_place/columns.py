@@ -79,6 +79,7 @@ _SHORT = {
 _WIDTHS = {
     "name": 200,
     "gpu": 140,
+    "gpu_count": 60,
     "provider": 108,
     "kind": 120,
     "licence": 110,

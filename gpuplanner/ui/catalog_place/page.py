@@ -100,6 +100,9 @@ class CatalogPage(Page):
         table = self.current_table()
         (table if table is not None else self.table_view.bar).setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def close_page(self) -> None:
+        self.presenter.close()
+
     def current_table(self) -> DataTable | None:
         """The table in sight, None before the catalog has been read."""
         return self.table_view.tables.get(self.presenter.table)

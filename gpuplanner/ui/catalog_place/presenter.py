@@ -13,7 +13,7 @@ from gpuplanner.catalog.table.filters import parse_filter
 from gpuplanner.catalog.table.paging import ANYWHERE
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.background import Cancel, Jobs
+from gpuplanner.ui.background import Cancel, Coalescer, Jobs
 from gpuplanner.ui.catalog_place.cells import CellReader
 from gpuplanner.ui.catalog_place.columns import short_title
 from gpuplanner.ui.catalog_place.details import Details, details_of
@@ -28,6 +28,7 @@ from gpuplanner.ui.tokens import Verdict
 
 _QUERY = WINDOW + "catalog.filters."
 _LAST = WINDOW + "catalog.path"
+_KEEP_MS = 400
 
 
 class CatalogWorkspace(Protocol):
@@ -95,6 +96,9 @@ class CatalogPresenter(QObject):
         self._pinned: set[tuple[PinKind, str]] = set()
         self._queries: dict[CatalogTable, Query] = {}
         self._wanted = ""
+        self._changed: set[CatalogTable] = set()
+        # Neither a keystroke nor an arrow key waits for the disk.
+        self._keep = Coalescer(self._save, self, _KEEP_MS)
         jobs.run(self._read, self._was_read, urgent=True)
 
     # --- What is shown ------------------------------------------------------------------------------------------------
@@ -160,12 +164,12 @@ class CatalogPresenter(QObject):
     def show_table(self, table: CatalogTable) -> None:
         """Show another table."""
         self._show_table(table)
-        self._settings.keep(_LAST, self.path)
+        self._keep.call()
 
     def choose(self, entry_id: str) -> None:
         """Choose an entry of the table in sight; an empty id chooses none."""
         self._choose(EntryRef(self.table, entry_id) if entry_id else None)
-        self._settings.keep(_LAST, self.path)
+        self._keep.call()
 
     # --- Filtering ----------------------------------------------------------------------------------------------------
 
@@ -232,6 +236,10 @@ class CatalogPresenter(QObject):
         self._pinned = {pin.key for pin in self.pins.all()}
         self.pinsChanged.emit()
 
+    def close(self) -> None:
+        """Keep what has not been kept yet."""
+        self._keep.flush()
+
     # --- Inside -------------------------------------------------------------------------------------------------------
 
     def _names(self, column: Column) -> Iterable[str]:
@@ -239,10 +247,17 @@ class CatalogPresenter(QObject):
 
     def _set_query(self, query: Query) -> None:
         self._queries[self.table] = query
-        self._settings.keep(_QUERY + self.table.value, written(query))
+        self._changed.add(self.table)
+        self._keep.call()
         term = self.typed_term()
         self.problem = self.fault(term) if term is not None else None
         self.queryChanged.emit()
+
+    def _save(self) -> None:
+        self._settings.keep(_LAST, self.path)
+        for table in self._changed:
+            self._settings.keep(_QUERY + table.value, written(self._queries[table]))
+        self._changed = set()
 
     def _show_table(self, table: CatalogTable) -> None:
         if table is not self.table:
