@@ -11,9 +11,10 @@ from gpuplanner.ui.plan_place.edits import suggestion
 from gpuplanner.ui.plan_place.wizard.fields import Field
 from gpuplanner.ui.plan_place.wizard.row import Row
 from gpuplanner.ui.widgets.button import Button, ButtonKind
+from gpuplanner.units import Unit
 
 _LONG = 1e12
-"""Numbers up to this and more need the whole width."""
+"""Tokens up to this and more need the whole width."""
 
 
 class NumberRow(Row):
@@ -48,7 +49,7 @@ class NumberRow(Row):
 
     def _can_be_narrow(self) -> bool:
         quantity = self.field.quantity
-        long = quantity is not None and _LONG <= quantity.most < math.inf
+        long = quantity is not None and self.field.ask.unit is Unit.TOKEN and _LONG <= quantity.most < math.inf
         return not self._advice and not long
 
     def advise(self, says: Message | None) -> None:
