@@ -133,11 +133,13 @@ def _host(estimate: Estimate, context: Context) -> Iterator[str]:
 
 
 def _rule_name(rule_id: str, context: Context) -> str:
-    """What a rule of thumb says, in the words of the catalog."""
+    """What a rule of thumb says, in the words of the catalog, and our verdict on it."""
     rule = next((r for r in context.workspace.catalog.rules if r.id == rule_id), None)
     if rule is None:
         return rule_id
-    return rule.claim_zh if context.translator.language is Language.CHINESE else rule.claim_en
+    claim = rule.claim_zh if context.translator.language is Language.CHINESE else rule.claim_en
+    verdict = rule.verdict.replace(" ", "_")
+    return f"{claim} [{context.text(f'catalog.verdict.{verdict}')}]"
 
 
 def _changes(estimate: Estimate, context: Context) -> Iterator[str]:
