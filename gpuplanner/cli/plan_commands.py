@@ -7,6 +7,7 @@ from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.estimate_text import estimate_lines
 from gpuplanner.cli.figures_data import estimate_data
 from gpuplanner.cli.plan_arguments import plan_of, with_machine
+from gpuplanner.engine.advice import advice_for
 from gpuplanner.engine.estimate import Fit
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.plan import Plan
@@ -19,7 +20,9 @@ def estimate(options: argparse.Namespace, context: Context) -> int:
     chosen_for_you = asked.machine is None
     result = context.workspace.advised(context.workspace.estimate(with_machine(asked, context)))
     if options.json:
-        print_json(estimate_data(result, context.translator) | {"machine_chosen": chosen_for_you})
+        said = advice_for(result, context.workspace.catalog.rules)
+        advice = [{"rule": rule.id, "verdict": rule.verdict} for rule in said]
+        print_json(estimate_data(result, context.translator) | {"machine_chosen": chosen_for_you, "advice": advice})
     else:
         print("\n".join(estimate_lines(result, context, chosen_for_you)))
     return 1 if result.fit is Fit.DOES_NOT_FIT else 0

@@ -80,6 +80,7 @@ def test_estimate_gives_a_verdict_with_ranges(capsys: pytest.CaptureFixture[str]
     assert tpot["low"] < tpot["value"] < tpot["high"]
     assert tpot["certainty"] == "calibrated"
     assert sum(limit["share"] for limit in answer["limits"]) == pytest.approx(1)
+    assert {"rule": "tiers-headroom-30", "verdict": "rule of thumb"} in answer["advice"]
 
 
 def test_what_does_not_fit_is_exit_code_1_with_changes_that_fit(capsys: pytest.CaptureFixture[str]) -> None:
