@@ -21,7 +21,8 @@ from tests.ui.stalls import watch_stalls
 
 TODAY = date(2026, 11, 30)
 ALLOWED_MS = 50
-ALLOWED_WALL_MS = 250
+ALLOWED_WALL_MS = 500
+"""With room for a machine that does other things as well; what this thread works itself is held to 50 ms."""
 ROWS = 100_000
 
 

@@ -267,7 +267,7 @@ def test_all_filters_can_be_cleared_from_there(page, names, qtbot, shipped_catal
 
 
 def test_a_column_is_filtered_from_its_menu(page, names, qtbot):
-    page._filter_column("vendor")
+    page.filter_chooser.filter_column("vendor")
     popup = page.findChild(FilterPopup)
     qtbot.waitUntil(lambda: bool(popup.values))
     amd = next(row for row in popup.values if row.text() == "AMD")
@@ -277,7 +277,7 @@ def test_a_column_is_filtered_from_its_menu(page, names, qtbot):
 
 
 def test_the_popup_says_what_is_wrong_and_stays(page, qtbot):
-    page._filter_column("memory_bytes")
+    page.filter_chooser.filter_column("memory_bytes")
     popup = page.findChild(FilterPopup)
     QTest.keyClicks(popup.field.box.edit, ">=many")
     QTest.keyClick(popup.field.box.edit, Qt.Key.Key_Return)
@@ -291,7 +291,7 @@ def test_the_popup_says_what_is_wrong_and_stays(page, qtbot):
 
 def test_the_popup_takes_a_filter_off(page, qtbot):
     page.presenter.add(Term("memory_bytes", ">=80"))
-    page._filter_column("memory_bytes")
+    page.filter_chooser.filter_column("memory_bytes")
     popup = page.findChild(FilterPopup)
     assert popup.field.value() == ">=80"
     popup.take_off.click()
@@ -480,7 +480,7 @@ def test_what_is_exported_is_what_is_shown(page, names, qtbot, tmp_path, notices
     table.columns.show("power_w", shown=False)
     shown = names(page)
     path = tmp_path / "gpus.csv"
-    page.export_to(path)
+    page.table_export.write(page.current_table(), path)
     qtbot.waitUntil(lambda: bool(notices.kept))
     text = path.read_bytes().decode("utf-8-sig")
     rows = list(csv.reader(text.splitlines()))
@@ -499,7 +499,7 @@ def test_a_cell_that_a_spreadsheet_would_run_is_text(open_page, shipped_catalog,
     evil = replace(shipped_catalog.gpus[L4], id="evil", name="=HYPERLINK(1)", vendor="@x")
     page = open_page(given=with_index(replace(shipped_catalog, gpus={"evil": evil})))
     page.current_table().columns.show("vendor", shown=True)
-    page.export_to(tmp_path / "x.csv")
+    page.table_export.write(page.current_table(), tmp_path / "x.csv")
     qtbot.waitUntil(lambda: bool(notices.kept))
     row = list(csv.reader((tmp_path / "x.csv").read_text("utf-8-sig").splitlines()))[1]
     assert row[0] == "'=HYPERLINK(1)"
@@ -508,7 +508,7 @@ def test_a_cell_that_a_spreadsheet_would_run_is_text(open_page, shipped_catalog,
 
 def test_a_file_that_cannot_be_written_is_said(page, names, qtbot, tmp_path, notices):
     names(page)
-    page.export_to(tmp_path / "no such folder" / "x.csv")
+    page.table_export.write(page.current_table(), tmp_path / "no such folder" / "x.csv")
     qtbot.waitUntil(lambda: bool(notices.kept))
     assert notices.kept[-1].message.id == "catalogui.export.failed"
 
@@ -610,7 +610,7 @@ def test_the_menu_of_columns_opens_below_the_filters(page, qtbot):
     assert texts[:2] == ["Name", "Memory"]
     assert texts[-1] == "More columns"
     menu.close()
-    assert page._below_header("memory_bytes") != QPoint()
+    assert page.filter_chooser._below_header("memory_bytes") != QPoint()
 
 
 def test_several_columns_are_chosen_in_one_go(page, qtbot):

@@ -2,34 +2,30 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFileDialog, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gpuplanner.catalog.catalog import Rate
-from gpuplanner.messages import InputError, msg
+from gpuplanner.messages import msg
 from gpuplanner.ui.background import Coalescer, Latest
-from gpuplanner.ui.catalog_place.columns import short_title, word_text
 from gpuplanner.ui.catalog_place.detail_view import DetailView
-from gpuplanner.ui.catalog_place.exporting import write_csv
-from gpuplanner.ui.catalog_place.filter_popup import MOST_VALUES, FilterPopup, filterable_values
+from gpuplanner.ui.catalog_place.filter_chooser import FilterChooser
 from gpuplanner.ui.catalog_place.filter_words import filter_text
 from gpuplanner.ui.catalog_place.narrowing import rows_without_each
 from gpuplanner.ui.catalog_place.presenter import CatalogPresenter
 from gpuplanner.ui.catalog_place.problems_banner import ProblemsBanner
-from gpuplanner.ui.catalog_place.query import Term, exactly, filters_of
+from gpuplanner.ui.catalog_place.query import Term, exactly
 from gpuplanner.ui.catalog_place.similar import neighbours
+from gpuplanner.ui.catalog_place.table_export import TableExport
 from gpuplanner.ui.catalog_place.table_view import TableView
 from gpuplanner.ui.catalog_place.tables import CatalogTable, EntryRef
 from gpuplanner.ui.pins import LEAST_PINS
 from gpuplanner.ui.places import Context, Heading, Location, Page, PageAction, Segment
-from gpuplanner.ui.table.copying import CopyFormat
 from gpuplanner.ui.table.view import DataTable
 from gpuplanner.ui.tokens import GAP, Verdict
 from gpuplanner.ui.widgets.button import ButtonKind
-from gpuplanner.ui.widgets.menus import pop_up
 from gpuplanner.ui.widgets.splitter import Splitter
 
 _SIZES = (894, 326)
@@ -64,6 +60,10 @@ class CatalogPage(Page):
         self._why_empty = Latest(context.jobs)
         self._finding = Latest(context.jobs)
         self._likening = Latest(context.jobs)
+        self.table_export = TableExport(context, self)
+        self.filter_chooser = FilterChooser(
+            appearance, context.jobs, self.presenter, self.table_view, self.current_table
+        )
         self._wire()
 
     # --- What the window asks -----------------------------------------------------------------------------------------
@@ -161,36 +161,8 @@ class CatalogPage(Page):
 
     def _export(self) -> None:
         table = self.current_table()
-        if table is None:
-            return
-        proposed = f"gpuplanner-{self.presenter.table.value}.csv"
-        title = self._appearance.text("catalogui.export.title")
-        name, _ = QFileDialog.getSaveFileName(self, title, proposed, "CSV (*.csv)")
-        if name:
-            self.export_to(Path(name))
-
-    def export_to(self, path: Path) -> None:
-        """Write what the table shows into a file: its columns in their order, all rows, the filters noted."""
-        table = self.current_table()
-        if table is None:
-            return
-
-        def failed(error: Exception) -> None:
-            if not isinstance(error, InputError):
-                raise error
-            self._context.notices.say(error.message, Verdict.FAIL)
-
-        def write(found: tuple[int, str]) -> None:
-            rows, text = found
-            self._context.jobs.run(
-                lambda _cancel: write_csv(path, text),
-                lambda _none: self._context.notices.say(
-                    msg("catalogui.export.done", rows=f"{rows:,}", file=path.name), Verdict.PASS
-                ),
-                failed,
-            )
-
-        table.whole_table(CopyFormat.CSV, write)
+        if table is not None:
+            self.table_export.ask(table, f"gpuplanner-{self.presenter.table.value}.csv")
 
     def _focus_filter(self) -> None:
         if not self.table_view.shows_similar:
@@ -364,60 +336,6 @@ class CatalogPage(Page):
     def _into_details(self) -> None:
         self.detail_view.plan.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
-    def _choose_filter_column(self) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        table = self.current_table()
-        shown = [column.id for column in table.columns.shown()] if table is not None else []
-        columns = {column.id: column for column in self.presenter.columns(self.presenter.table)}
-        for column_id in (c for c in shown if c in columns):
-            text = self._appearance.text(short_title(columns[column_id]))
-            menu.addAction(text, lambda wanted=column_id: self._filter_column(wanted))
-        others = menu.addMenu(self._appearance.text("catalogui.filter.more"))
-        for column_id in (c for c in columns if c not in shown):
-            text = self._appearance.text(msg(columns[column_id].label))
-            others.addAction(text, lambda wanted=column_id: self._filter_column(wanted))
-        pop_up(menu, self.table_view.bar.more)
-
-    def _filter_column(self, column_id: str) -> None:
-        column, read = self.presenter.column(column_id), self.presenter.read
-        if column is None or read is None:
-            return
-        popup = FilterPopup(
-            self._appearance, column, self.presenter.query.of(column_id), self.presenter.fault, self.table_view
-        )
-        popup.asked.connect(self._filter_asked)
-        popup.open_at(self._below_header(column_id))
-        if filterable_values(column):
-            table, display = self.presenter.table.value, self._appearance.display
-            others = filters_of(t for t in self.presenter.terms() if t.column != column_id)
-
-            def show(found: object) -> None:
-                values = [
-                    (exactly(str(value)), word_text(column_id, str(value), self._appearance), rows)
-                    for value, rows in found  # type: ignore[attr-defined]
-                    if value is not None
-                ]
-                if _alive(popup):
-                    popup.show_values(values)
-
-            self._context.jobs.run(
-                lambda _cancel: read.index.facets(table, column_id, others, MOST_VALUES + 1, display=display), show
-            )
-
-    def _filter_asked(self, term: Term) -> None:
-        self.presenter.add(term)
-
-    def _below_header(self, column_id: str) -> QPoint:
-        """Below the header of a column in sight, else below the filters."""
-        table = self.current_table()
-        if table is not None and any(c.id == column_id for c in table.columns.shown()):
-            header = table.horizontalHeader()
-            section = next(i for i, c in enumerate(table.rows.columns) if c.id == column_id)
-            left = max(0, min(header.sectionViewportPosition(section), header.width() - 60))
-            return header.mapToGlobal(QPoint(left, header.height() + 2))
-        return self.table_view.bar.mapToGlobal(QPoint(270, self.table_view.bar.height() + 2))
-
     def _copied(self, rows: int) -> None:
         self._context.notices.say(msg("catalogui.copied", rows=f"{rows:,}"), Verdict.PASS)
 
@@ -449,8 +367,8 @@ class CatalogPage(Page):
         bar.removed.connect(presenter.remove)
         bar.cleared.connect(presenter.clear)
         bar.downWanted.connect(self.focus_first)
-        bar.filterWanted.connect(self._choose_filter_column)
-        self.table_view.filterWanted.connect(self._filter_column)
+        bar.filterWanted.connect(self.filter_chooser.choose_column)
+        self.table_view.filterWanted.connect(self.filter_chooser.filter_column)
         self.table_view.empty.removed.connect(presenter.remove)
         self.table_view.empty.cleared.connect(presenter.clear)
         self.table_view.similar.closed.connect(self._show_table)
@@ -462,10 +380,3 @@ class CatalogPage(Page):
         details.offersWanted.connect(self._show_offers)
         for signal in (self._appearance.languageChanged, self._appearance.displayChanged):
             signal.connect(self._render)
-
-
-def _alive(widget: QWidget) -> bool:
-    """Whether a pop-up has not been closed and deleted meanwhile."""
-    from shiboken6 import isValid
-
-    return bool(isValid(widget)) and widget.isVisible()
