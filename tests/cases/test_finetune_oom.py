@@ -6,7 +6,6 @@ from gpuplanner.catalog.names import names_of
 from gpuplanner.engine.estimate import Estimate, Fit
 from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.machines import bare
-from gpuplanner.messages import Message
 from gpuplanner.units import GB, GIB
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import Plan
@@ -39,7 +38,7 @@ def parts(made: Estimate, phase: str | None = None) -> dict[str, float]:
 
 
 def said(made: Estimate) -> set[str]:
-    return {remark.id for remark in made.remarks if isinstance(remark, Message)}
+    return {remark.id for remark in made.remarks}
 
 
 def test_ft01_zero2_needs_the_fp32_copy_of_a_partition_and_zero3_runs(run):
