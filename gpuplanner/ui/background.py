@@ -1,15 +1,19 @@
-"""Work beside the window: a thread pool whose results arrive in the GUI thread, and floods gathered into one call.
+"""Work beside the window: threads whose results arrive in the GUI thread, and floods gathered into one call.
 
 Nothing that takes longer than a few milliseconds runs in the GUI thread. A job gets a `Cancel` to look at; what a
 cancelled or overtaken job brings is dropped. What ends a job (done, failed) is never dropped otherwise.
 """
 
+import itertools
 import os
 import threading
+import time
+from collections import deque
 from collections.abc import Callable
+from queue import PriorityQueue
 from typing import Any, Generic, TypeVar
 
-from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 T = TypeVar("T")
 COALESCE_MS = 33
@@ -50,17 +54,23 @@ class Job(Generic[T]):
 
 
 class Jobs(QObject):
-    """The thread pool of the window. `busyChanged` carries the number of jobs that wait or run."""
+    """The threads of the window. `busyChanged` carries the number of jobs that wait or run.
+
+    They are Python's own: a QRunnable is deleted by its thread while the caller may still hold it, and Qt then crashes.
+    """
 
     busyChanged = Signal(int)
-    _ended = Signal(object, object, object)
+    _ended = Signal()
 
     def __init__(self, parent: QObject | None = None, threads: int | None = None) -> None:
         super().__init__(parent)
-        self._pool = QThreadPool(self)
-        self._pool.setMaxThreadCount(threads or max(2, (os.cpu_count() or 2) - 1))
+        self._at_most = threads or max(2, (os.cpu_count() or 2) - 1)
+        self._threads: list[threading.Thread] = []
+        self._waiting: PriorityQueue[tuple[int, int, Job[Any] | None]] = PriorityQueue()
+        self._numbers = itertools.count()
         self._running: set[Job[Any]] = set()
-        self._ended.connect(self._deliver)
+        self._outcomes: deque[tuple[Job[Any], Any, Exception | None]] = deque()
+        self._ended.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
 
     def run(
         self,
@@ -77,7 +87,11 @@ class Jobs(QObject):
         job = Job(work, done, failed)
         self._running.add(job)
         self.busyChanged.emit(len(self._running))
-        self._pool.start(_Task(job, self._ended.emit), 1 if urgent else 0)
+        if len(self._threads) < min(self._at_most, len(self._running)):
+            thread = threading.Thread(target=self._work, name=f"job {len(self._threads) + 1}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        self._waiting.put((0 if urgent else 1, next(self._numbers), job))
         return job
 
     @property
@@ -89,10 +103,36 @@ class Jobs(QObject):
         """Cancel every job and wait for the threads. Tells whether all of them ended in time."""
         for job in self._running:
             job.cancel.request()
-        self._pool.clear()
-        return self._pool.waitForDone(wait_ms)
+        for _ in self._threads:
+            # Before everything that waits: it is cancelled.
+            self._waiting.put((-1, next(self._numbers), None))
+        end = time.monotonic() + wait_ms / 1000
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+        ended = not any(thread.is_alive() for thread in self._threads)
+        self._threads = []
+        return ended
 
-    def _deliver(self, job: Job[Any], result: object, error: Exception | None) -> None:
+    def _work(self) -> None:
+        """What a thread does until it is told to end."""
+        while (job := self._waiting.get()[2]) is not None:
+            result, error = None, None
+            if not job.cancel.requested:
+                try:
+                    result = job.work(job.cancel)
+                except Exception as raised:  # noqa: BLE001 - whatever it is, the GUI thread decides
+                    error = raised
+            self._outcomes.append((job, result, error))
+            # A thread that waits must not keep what it worked on.
+            del job, result, error
+            try:
+                self._ended.emit()
+            except RuntimeError:
+                # The window has gone while this ran; nobody waits for the result.
+                return
+
+    def _deliver(self) -> None:
+        job, result, error = self._outcomes.popleft()
         self._running.discard(job)
         self.busyChanged.emit(len(self._running))
         if job.cancel.requested:
@@ -103,26 +143,6 @@ class Jobs(QObject):
             job.failed(error)
         else:
             raise error
-
-
-class _Task(QRunnable):
-    def __init__(self, job: Job[Any], ended: Callable[..., object]) -> None:
-        super().__init__()
-        self._job = job
-        self._ended = ended
-
-    def run(self) -> None:
-        result, error = None, None
-        if not self._job.cancel.requested:
-            try:
-                result = self._job.work(self._job.cancel)
-            except Exception as raised:  # noqa: BLE001 - whatever it is, the GUI thread decides
-                error = raised
-        try:
-            self._ended(self._job, result, error)
-        except RuntimeError:
-            # The window has gone while this ran; nobody waits for the result.
-            return
 
 
 class Latest:
