@@ -189,7 +189,8 @@ class FactList(KeyboardFocus, QWidget):
             room = max(width * 0.38, width - _advance(label, item.name) - _BETWEEN)
             value_width = min(_advance(body, item.value), room)
             value = _wrapped(body, item.value, width - value_width, y, value_width)
-            name = _wrapped(label, item.name, 0.0, y + 0.5, width - value_width - _BETWEEN)
+            beside = y + body.ascent() - label.ascent()
+            name = _wrapped(label, item.name, 0.0, beside, width - value_width - _BETWEEN)
             note = _wrapped(label, item.note, 0.0, max(value.bottom(), name.bottom()) + 1, width)
         more = QRectF(0, note.bottom(), width, 0)
         if self.is_open(at) and _more(item):
@@ -220,21 +221,21 @@ class FactList(KeyboardFocus, QWidget):
             draw_tag(painter, placed.value, item.verdict, item.word, tokens)
             painter.setFont(font(TextRole.LABEL))
             painter.setPen(tokens.text)
-            painter.drawText(placed.name, _WRAP, item.text)
+            _draw(painter, placed.name, item.text)
             painter.setPen(tokens.muted)
-            painter.drawText(placed.note, _WRAP, item.reason)
+            _draw(painter, placed.note, item.reason)
         else:
             painter.setPen(tokens.muted)
-            painter.drawText(placed.name, _WRAP, item.name)
-            painter.drawText(placed.note, _WRAP_RIGHT, item.note)
+            _draw(painter, placed.name, item.name)
+            _draw(painter, placed.note, item.note, right=True)
             painter.setFont(font(TextRole.NUMBER))
             painter.setPen(tokens.text)
-            painter.drawText(placed.value, _WRAP_RIGHT, item.value)
+            _draw(painter, placed.value, item.value, right=True)
         if placed.more.height():
             painter.setFont(font(TextRole.LABEL))
             painter.fillRect(QRectF(0, placed.more.top(), 2, placed.more.height()), tokens.line_strong)
             painter.setPen(tokens.muted)
-            painter.drawText(placed.more, _WRAP, _more(item))
+            _draw(painter, placed.more, _more(item))
         if at == self._current and self.shows_focus:
             focus_ring(painter, placed.area.adjusted(0, 0, 0, -1), 4, tokens.primary)
 
@@ -353,6 +354,16 @@ def _wrapped(metrics: QFontMetricsF, text: str, left: float, top: float, width: 
         return QRectF(left, top, width, metrics.height())
     height = metrics.boundingRect(QRectF(0, 0, width, _TALL), _WRAP, text).height()
     return QRectF(left, top, width, height)
+
+
+def _draw(painter: QPainter, area: QRectF, text: str, *, right: bool = False) -> None:
+    """Draw a text into its place. One line stands on the baseline of our own face, whatever face it falls back to."""
+    metrics = QFontMetricsF(painter.font())
+    if area.height() > metrics.height() + 1:
+        painter.drawText(area, (_WRAP_RIGHT if right else _WRAP) | int(Qt.TextFlag.TextDontClip), text)
+    elif text:
+        left = area.right() - metrics.horizontalAdvance(text) if right else area.left()
+        painter.drawText(QPointF(left, area.top() + metrics.ascent()), text)
 
 
 def _advance(metrics: QFontMetricsF, text: str) -> float:

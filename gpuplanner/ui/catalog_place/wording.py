@@ -77,17 +77,19 @@ def fact_text(fact: Fact, appearance: Appearance, *, with_value: bool) -> str:
 def known_lines(known: Known, appearance: Appearance) -> list[str]:
     """All that is known of a property: the fact in use, then other values, on the same basis or another."""
     otherwise = (other for other in known.others if other.basis != known.fact.basis)
-    lead = appearance.text("catalogui.source.otherwise")
-    told = (f"{lead} {fact_text(other, appearance, with_value=True)}" for other in otherwise)
+    told = (_told("catalogui.source.otherwise", other, appearance) for other in otherwise)
     return [*disputed_lines(known, appearance), *told]
 
 
 def disputed_lines(known: Known, appearance: Appearance) -> list[str]:
     """The fact in use, then those of other sources that give another value on the same basis."""
     rivals = (other for other in known.others if other.basis == known.fact.basis)
-    lead = appearance.text("catalogui.source.disagrees")
-    told = (f"{lead} {fact_text(rival, appearance, with_value=True)}" for rival in rivals)
+    told = (_told("catalogui.source.disagrees", rival, appearance) for rival in rivals)
     return [fact_text(known.fact, appearance, with_value=False), *told]
+
+
+def _told(says: str, fact: Fact, appearance: Appearance) -> str:
+    return appearance.text(says, fact=fact_text(fact, appearance, with_value=True))
 
 
 def age_days(date: str, today: date_type) -> int | None:
