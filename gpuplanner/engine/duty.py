@@ -51,6 +51,6 @@ def _training(made: Estimate, workload: Training, model: ModelArchitecture, effi
         tokens_per_s=rate.value if rate else 0.0,
         trained_parameters=model_numbers(model, workload).trained_parameters,
         checkpoint_bytes_per_parameter=each,
-        data_tokens=workload.tokens or 0.0,
+        data_tokens=workload.tokens_in_all or 0.0,
         offload=workload.offload,
     )

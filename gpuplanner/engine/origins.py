@@ -19,6 +19,7 @@ from gpuplanner.figures import Argument, Certainty, Origin, Step
 from gpuplanner.messages import msg
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.training import Training
 
 Find = Callable[[str, Any], Origin | None]
 Used = tuple[str, Efficiency]
@@ -59,6 +60,8 @@ class WatchedEfficiencies(Efficiencies):
 def finder(plan: Plan, model: ModelArchitecture, machine: Machine, way: Way, used: list[Used]) -> Find:
     """A function that gives the origin of an input by its name and value, or None when nothing stands behind it."""
     asked = plan.workload.model_dump()
+    if isinstance(plan.workload, Training):
+        asked["tokens"] = plan.workload.tokens_in_all
 
     def find(name: str, value: Any) -> Origin | None:
         if isinstance(value, bool) or not isinstance(value, int | float):

@@ -205,8 +205,9 @@ def _rates(run: TrainingRun) -> dict[str, Figure]:
         "mfu": inverse(_float(numbers.mfu), Unit.RATIO, spread),
         "hfu": inverse(_float(numbers.hfu), Unit.RATIO, spread),
     }
-    if run.workload.tokens is not None:
-        found["job_s"] = ranged(_float(job_seconds(run.workload.tokens, tokens_per_s)), Unit.SECOND, spread)
+    tokens = run.workload.tokens_in_all
+    if tokens is not None:
+        found["job_s"] = ranged(_float(job_seconds(tokens, tokens_per_s)), Unit.SECOND, spread)
     return found
 
 

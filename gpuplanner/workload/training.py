@@ -88,7 +88,8 @@ class Training(BaseModel):
     """LLM training. A parallel degree that is None is chosen by the search; the data-parallel degree is what remains.
 
     `global_batch`: sequences in one optimizer step; `micro_batch`: sequences in one forward pass of one rank.
-    `tokens`: tokens to process in all; `deadline_s`: the time in which that has to be done.
+    `tokens`: tokens to process in all, or `samples`: sequences to process in all, which counts where no tokens are
+    given; `deadline_s`: the time in which that has to be done.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -105,6 +106,7 @@ class Training(BaseModel):
     micro_batch: int | None = Field(None, ge=1, le=1_000_000, json_schema_extra=ask("use", Unit.COUNT))
     packed: bool = Field(True, json_schema_extra=ask("use", advanced=True))
     tokens: float | None = Field(None, gt=0, le=1e18, json_schema_extra=ask("use", Unit.TOKEN))
+    samples: float | None = Field(None, gt=0, le=1e15, json_schema_extra=ask("use", Unit.COUNT, True))
     deadline_s: float | None = Field(None, gt=0, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
 
     framework: Framework = Field(Framework.FSDP, json_schema_extra=ask("way"))
@@ -122,3 +124,10 @@ class Training(BaseModel):
     virtual_pipeline: int = Field(1, ge=1, le=128, json_schema_extra=ask("way", Unit.COUNT, True))
     context_parallel: int | None = Field(None, ge=1, le=1024, json_schema_extra=ask("way", Unit.COUNT, True))
     expert_parallel: int | None = Field(None, ge=1, le=4096, json_schema_extra=ask("way", Unit.COUNT, True))
+
+    @property
+    def tokens_in_all(self) -> float | None:
+        """Tokens that the job processes; a sample takes a whole sequence. None where nobody says how many."""
+        if self.tokens is None and self.samples is not None:
+            return self.samples * self.sequence_length
+        return self.tokens

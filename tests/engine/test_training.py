@@ -334,6 +334,22 @@ def test_a_range_without_measurements_is_wide_and_says_so(shipped_efficiencies):
     assert unknown.high / unknown.low > other.high / other.low > known.high / known.low
 
 
+def test_a_job_is_told_in_tokens_or_in_samples(catalog, architecture, h100, shipped_efficiencies):
+    tokens, samples, both = (
+        estimate_training(
+            Plan(workload=workload(architecture, **asked)), architecture, bare(h100, 8), shipped_efficiencies
+        )
+        for asked in ({"tokens": 4096e6}, {"samples": 1e6}, {"tokens": 4096e6, "samples": 7.0})
+    )
+    assert tokens.metrics["job_s"].value == samples.metrics["job_s"].value == both.metrics["job_s"].value
+    assert (
+        "job_s"
+        not in estimate_training(
+            Plan(workload=workload(architecture)), architecture, bare(h100, 8), shipped_efficiencies
+        ).metrics
+    )
+
+
 # What others got wrong.
 
 

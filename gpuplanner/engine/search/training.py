@@ -144,7 +144,7 @@ class TrainingSpace:
             rate,
             np.broadcast_to(np.asarray(numbers.mfu), rows.shape),
         )
-        tokens, deadline = self._workload.tokens, self._workload.deadline_s
+        tokens, deadline = self._workload.tokens_in_all, self._workload.deadline_s
         job_s = None if tokens is None else np.asarray(job_seconds(tokens, rate))
         in_time = [Check(Broken.DEADLINE, job_s, deadline, Unit.SECOND)] if deadline and job_s is not None else []
         return Computed(in_time, layouts.nodes[rows], job_s, results)
