@@ -3,6 +3,7 @@
 Nothing here converts silently: a shown number always says its unit, and which convention (GB or GiB).
 """
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -68,24 +69,21 @@ class Shown:
         return f"{self.number} {self.unit}".strip()
 
 
+_MOST_PLACES = 12
 _BINARY = ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (1.0, "B"))
 _DECIMAL = ((TB, "TB"), (GB, "GB"), (MB, "MB"), (KB, "kB"), (1.0, "B"))
 _SI = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _DURATIONS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
-_COUNT_UNITS = {Unit.COUNT: "", Unit.RATIO: "", Unit.BIT: "bit", Unit.TOKEN: "tokens", Unit.PARAMETER: "parameters"}
+_COUNT_UNITS = {Unit.COUNT: "", Unit.BIT: "bit", Unit.TOKEN: "tokens", Unit.PARAMETER: "parameters"}
 
 
 def digits(value: float, significant: int = 3) -> str:
     """`value` with about `significant` digits, thousands grouped, without an exponent: 0.0123, 1.23, 12.3, 1,230."""
     if value == 0:
         return "0"
-    magnitude = abs(value)
-    places = 0
-    while magnitude < 10 ** (significant - 1) and places < significant + 6:
-        magnitude *= 10
-        places += 1
-    text = f"{value:,.{places}f}"
-    return text.rstrip("0").rstrip(".") if "." in text and magnitude < 10 ** (significant - 1) else text
+    rounded = float(f"{value:.{significant - 1}e}")
+    places = max(0, significant - 1 - math.floor(math.log10(abs(rounded))))
+    return f"{value:,.{min(places, _MOST_PLACES)}f}"
 
 
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], suffix: str = "", significant: int = 3) -> Shown:
@@ -141,6 +139,8 @@ def show(value: float, unit: Unit, display: Display, significant: int = 3) -> Sh
             return Shown(money.number, money.unit + ("/h" if unit is Unit.MONEY_PER_HOUR else "/M tokens"))
         case Unit.PARAMETER:
             return Shown(*_parameters(value))
+        case Unit.RATIO:
+            return Shown(digits(value * 100, significant), "%")
         case Unit.TOKEN_PER_S | Unit.REQUEST_PER_S:
             return Shown(digits(value, significant), "tokens/s" if unit is Unit.TOKEN_PER_S else "requests/s")
         case _:

@@ -1,0 +1,56 @@
+"""Messages: rendered late, in either language, nested; a text that is missing is a fault of ours."""
+
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+
+from gpuplanner.messages import Language, Translator, msg
+
+
+@pytest.fixture
+def locale_folder(tmp_path: Path) -> Path:
+    texts = {
+        "en": {"a.fits": "{count} GPUs: {verdict}", "a.yes": "fits", "a.braces": 'the field "{{x}}"'},
+        "zh_CN": {"a.fits": "{verdict}：{count} 块 GPU", "a.yes": "可运行", "a.braces": "字段 {{x}}"},
+    }
+    for language, entries in texts.items():
+        folder = tmp_path / language / "LC_MESSAGES"
+        folder.mkdir(parents=True)
+        catalog = Catalog(locale=language)
+        for message_id, text in entries.items():
+            catalog.add(message_id, text)
+        with (folder / "a.mo").open("wb") as file:
+            write_mo(file, catalog)
+    return tmp_path
+
+
+def test_a_message_in_a_message_is_rendered_in_the_same_language(locale_folder: Path) -> None:
+    message = msg("a.fits", count=2, verdict=msg("a.yes"))
+    assert Translator(Language.ENGLISH, locale_folder).text(message) == "2 GPUs: fits"
+    assert Translator(Language.CHINESE, locale_folder).text(message) == "可运行：2 块 GPU"
+
+
+def test_a_text_that_is_missing_is_named(locale_folder: Path) -> None:
+    translator = Translator(Language.ENGLISH, locale_folder)
+    assert translator.has("a.yes")
+    assert not translator.has("a.no")
+    with pytest.raises(KeyError, match=r"a\.no"):
+        translator.text("a.no")
+    with pytest.raises(KeyError, match=r"nowhere\.at_all"):
+        translator.text("nowhere.at_all")
+
+
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [
+        ("zh_CN.UTF-8", Language.CHINESE),
+        ("zh-Hans", Language.CHINESE),
+        ("en_GB", Language.ENGLISH),
+        ("C", Language.ENGLISH),
+        (None, Language.ENGLISH),
+    ],
+)
+def test_the_language_follows_the_locale(name: str | None, language: Language) -> None:
+    assert Language.from_locale(name) is language
