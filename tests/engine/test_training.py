@@ -23,7 +23,7 @@ from gpuplanner.engine.training_numbers import TrainingNumbers, training_numbers
 from gpuplanner.engine.training_ranges import spread_of
 from gpuplanner.engine.training_software import software_numbers
 from gpuplanner.engine.training_ways import TrainingWay
-from gpuplanner.figures import Rung
+from gpuplanner.figures import Certainty, Rung
 from gpuplanner.messages import InputError
 from gpuplanner.units import GB, GIB
 from gpuplanner.workload.model_choice import ModelChoice
@@ -334,20 +334,16 @@ def test_a_range_without_measurements_is_wide_and_says_so(shipped_efficiencies):
     assert unknown.high / unknown.low > other.high / other.low > known.high / known.low
 
 
-def test_a_job_is_told_in_tokens_or_in_samples(catalog, architecture, h100, shipped_efficiencies):
-    tokens, samples, both = (
-        estimate_training(
-            Plan(workload=workload(architecture, **asked)), architecture, bare(h100, 8), shipped_efficiencies
-        )
-        for asked in ({"tokens": 4096e6}, {"samples": 1e6}, {"tokens": 4096e6, "samples": 7.0})
-    )
-    assert tokens.metrics["job_s"].value == samples.metrics["job_s"].value == both.metrics["job_s"].value
-    assert (
-        "job_s"
-        not in estimate_training(
-            Plan(workload=workload(architecture)), architecture, bare(h100, 8), shipped_efficiencies
-        ).metrics
-    )
+def test_a_job_is_told_in_tokens_or_in_samples(architecture, h100, shipped_efficiencies):
+    def job(**asked):
+        plan = Plan(workload=workload(architecture, **asked))
+        return explain(plan, architecture, bare(h100, 8), shipped_efficiencies).metrics.get("job_s")
+
+    tokens, samples, both = job(tokens=4096e6), job(samples=1e6), job(tokens=4096e6, samples=7.0)
+    assert tokens.value == samples.value == both.value
+    assert job() is None
+    given = next(argument for argument in samples.derivation.arguments if argument.name == "tokens")
+    assert given.origin.certainty is Certainty.USER
 
 
 # What others got wrong.
