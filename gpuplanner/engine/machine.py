@@ -30,7 +30,8 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """`nodes` nodes of `gpus_per_node` equal GPUs. `link_bytes_per_s`: one way, for one GPU, inside a node.
+    """`nodes` nodes of `gpus_per_node` equal GPUs. `link_bytes_per_s`: one way, for one GPU, inside a node; None where
+    it is not known, which only a node of one GPU may be without.
 
     `gpu_fraction` below 1: each "GPU" is a slice of one. `price` is for one node and hour, in its own currency;
     `usd_per_hour` for all nodes, None when no price is known or its currency has no rate. `rate`: the dated
@@ -41,7 +42,7 @@ class Machine:
     gpus_per_node: int
     nodes: int
     topology: Topology
-    link_bytes_per_s: float
+    link_bytes_per_s: float | None
     host: Host
     gpu_fraction: Fraction = Fraction(1)
     instance: Instance | None = None

@@ -15,7 +15,7 @@ from gpuplanner.engine.links import pcie_bytes_per_s
 from gpuplanner.engine.machine import Host, Machine, Topology
 from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import InputError, Message, msg
-from gpuplanner.workload.plan import MachineChoice
+from gpuplanner.workload.plan import MOST_GPUS, MOST_NODES, MOST_PER_NODE, MachineChoice
 
 BARE_COUNTS = (1, 2, 4, 8)
 """How many bare GPUs of one type are ranked: what fits on one mainboard."""
@@ -139,6 +139,13 @@ def with_nodes(machine: Machine, nodes: int) -> Machine:
     return replace(machine, nodes=nodes, usd_per_hour=hourly)
 
 
+def within_limits(machine: Machine) -> bool:
+    """Whether a plan can name this machine."""
+    if machine.instance is not None:
+        return machine.nodes <= MOST_NODES
+    return machine.gpus <= MOST_GPUS and machine.gpus_per_node <= MOST_PER_NODE
+
+
 def choice_of(machine: Machine) -> MachineChoice:
     """The choice that a plan keeps for this machine."""
     if machine.instance is not None:
@@ -177,12 +184,12 @@ def _host(instance: Instance) -> Host:
     )
 
 
-def _links(gpu: Gpu, count: int, printed: str, name: str) -> tuple[Topology, float, tuple[Message, ...]]:
+def _links(gpu: Gpu, count: int, printed: str, name: str) -> tuple[Topology, float | None, tuple[Message, ...]]:
     """How the GPUs of one node meet, one GPU's rate one way, and what was assumed."""
     own = gpu.known(GpuProperty.LINK_BYTES_PER_S)
     link = printed.lower()
     if count == 1:
-        return Topology.SINGLE, _pcie_or(gpu, own.value if own else 0.0), ()
+        return Topology.SINGLE, _pcie_or(gpu, own.value if own else None), ()
     if not link:
         if gpu.form_factor.startswith(MODULE_FORM_FACTORS) and own is not None:
             return Topology.SWITCHED, own.value, (msg("machines.link_assumed", machine=name, link=gpu.link_kind),)
@@ -203,7 +210,7 @@ def _pcie(gpu: Gpu, name: str) -> float:
         raise InputError(msg("machines.no_link_known", machine=name, gpu=gpu.name)) from None
 
 
-def _pcie_or(gpu: Gpu, otherwise: float) -> float:
+def _pcie_or(gpu: Gpu, otherwise: float | None) -> float | None:
     """A single GPU exchanges nothing with others: without a known rate to its host it can still be planned with."""
     try:
         return pcie_bytes_per_s(gpu)

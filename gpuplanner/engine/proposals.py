@@ -10,7 +10,7 @@ from typing import Any
 from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.estimate import Estimate, Fit
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.machines import bare, choice_of, with_nodes
+from gpuplanner.engine.machines import bare, choice_of, with_nodes, within_limits
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.precision import KvPrecision, WeightPrecision
@@ -205,6 +205,8 @@ def _on(made: Estimate, machine_of: Any) -> Iterator[Proposal]:
     try:
         machine: Machine = machine_of()
     except InputError:
+        return
+    if not within_limits(machine):
         return
     workload = made.plan.workload
     free = {"tensor_parallel": None, "pipeline_parallel": None}

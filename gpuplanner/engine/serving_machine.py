@@ -165,6 +165,7 @@ def _exchange(machine: Machine, efficiencies: Efficiencies) -> dict[str, float]:
         own = efficiencies.find("exchange", machine.gpu, Topology.PCIE)
         efficiency, growth = own["efficiency"], own["efficiency_growth"]
     send = reach(efficiencies, machine.gpu, Collective.SEND, topology)
+    rate = inf if machine.link_bytes_per_s is None else machine.link_bytes_per_s
     between = {"network_bytes_per_s": inf, "network_efficiency": 1.0, "network_latency_s": 0.0}
     if machine.nodes > 1 and machine.host.network_bytes_per_s is not None:
         network = reach(efficiencies, machine.gpu, Collective.ALL_REDUCE, "network")
@@ -175,12 +176,12 @@ def _exchange(machine: Machine, efficiencies: Efficiencies) -> dict[str, float]:
         }
     return {
         "gpus_per_node": float(machine.gpus_per_node),
-        "link_bytes_per_s": machine.link_bytes_per_s,
+        "link_bytes_per_s": rate,
         "link_efficiency": efficiency,
         "link_efficiency_growth": growth,
         "link_latency_s": latency,
         "link_latency_growth": latency_growth,
-        "send_bytes_per_s": machine.link_bytes_per_s * send.efficiency,
+        "send_bytes_per_s": rate * send.efficiency,
         "send_latency_s": send.latency_s,
         **between,
     }

@@ -27,17 +27,18 @@ def hardware_numbers(machine: Machine, efficiencies: Efficiencies) -> HardwareNu
     gpu = machine.gpu
     fraction = float(machine.gpu_fraction)
     kind = machine.topology
+    link = NOT_USED if machine.link_bytes_per_s is None else machine.link_bytes_per_s
     network = network_bytes_per_s_per_gpu(machine) if machine.nodes > 1 else NOT_USED
     try:
         pcie = pcie_bytes_per_s(gpu)
     except MissingFactError:
-        pcie = machine.link_bytes_per_s
+        pcie = link
     return HardwareNumbers(
         gpus=float(machine.gpus),
         gpus_per_node=float(machine.gpus_per_node),
         usable_bytes=slice_memory_bytes(usable_bytes(gpu, efficiencies), fraction),
         hbm_bytes_per_s=gpu.value(GpuProperty.HBM_BYTES_PER_S) * fraction,
-        link_bytes_per_s=machine.link_bytes_per_s,
+        link_bytes_per_s=link,
         network_bytes_per_s=network,
         pcie_bytes_per_s=pcie,
         all_reduce=reach(efficiencies, gpu, Collective.ALL_REDUCE, kind),

@@ -14,7 +14,7 @@ divide (heads by TP, ranks by EP) gets numbers too, so a search filters those ou
 
 from dataclasses import dataclass
 
-from gpuplanner.engine.formulas.elementwise import Number, maximum
+from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum
 from gpuplanner.engine.formulas.training_time import (
     flops_utilisation,
     hardware_flops_per_token,
@@ -31,7 +31,10 @@ from gpuplanner.engine.training_time import TimeNumbers, time_numbers
 
 @dataclass(frozen=True, slots=True)
 class TrainingNumbers:
-    """What a run comes to. `mfu` and `hfu` are of the dense 16-bit peak, attention counted without its mask."""
+    """What a run comes to. `mfu` and `hfu` are of the dense 16-bit peak.
+
+    Attention is counted without its mask, as is usual; but in layers with a window, no more tokens than it shows.
+    """
 
     split: Split
     memory: MemoryNumbers
@@ -51,7 +54,8 @@ def training_numbers(
     memory = memory_numbers(model, software, layout, part)
     time = time_numbers(model, software, hardware, layout, part, memory.kept)
     tokens_per_s = training_tokens_per_s(layout.global_batch, layout.sequence_length, time.step)
-    pair_flops = model.pair_flops + model.windowed_pair_flops
+    seen = minimum(model.window / layout.sequence_length, 1.0)
+    pair_flops = model.pair_flops + model.windowed_pair_flops * seen
     flops = model_flops_per_token(1.0 - model.frozen, model.active_parameters, pair_flops, layout.sequence_length)
     again = maximum(layout.full_recomputation, layout.selective_recomputation * software.selective_matrices)
     done = hardware_flops_per_token(flops, again, model.active_parameters, pair_flops, layout.sequence_length)

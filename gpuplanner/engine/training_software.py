@@ -4,10 +4,11 @@ from gpuplanner.catalog.efficiency import Efficiencies, Efficiency
 from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.training_inputs import SoftwareNumbers
+from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Rung
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.precision import ComputePrecision, WeightPrecision
-from gpuplanner.workload.training import AttentionKernel, Method, Training
+from gpuplanner.workload.training import AttentionKernel, Method, Offload, Training
 
 STATES, FRAMEWORKS, RATES, FORMATS = (
     "training_states",
@@ -45,8 +46,11 @@ def rung_of(workload: Training, gpu: Gpu, efficiencies: Efficiencies) -> Rung:
 def software_numbers(workload: Training, machine: Machine, efficiencies: Efficiencies) -> SoftwareNumbers:
     """The numbers of the framework, optimizer and formats of `workload` on the GPUs of `machine`.
 
-    Raises InputError when the catalog has no rate for the GPU in the format that is asked for.
+    Raises InputError when the catalog has no rate for the GPU in the format that is asked for, MissingFactError when
+    something is offloaded over a link to the host of which nothing is known.
     """
+    if workload.offload is not Offload.NONE and machine.link_bytes_per_s is None:
+        raise MissingFactError(machine.gpu.name, GpuProperty.PCIE_BYTES_PER_S.value)
     gpu, fraction = machine.gpu, float(machine.gpu_fraction)
     states = efficiencies.constants(STATES, workload.framework.value)
     optimizer = efficiencies.constants(STATES, f"optimizer {workload.optimizer.value}")

@@ -12,7 +12,7 @@ from gpuplanner.workload.training import Training
 Workload = Annotated[Serving | Training, Field(discriminator="kind")]
 WORKLOADS: tuple[type[Serving] | type[Training], ...] = (Serving, Training)
 """Every workload kind, in the order of the wizard."""
-MOST_NODES, MOST_GPUS, MOST_PER_NODE = 100_000, 1_000_000, 128
+MOST_NODES, MOST_GPUS, MOST_PER_NODE = 1_000_000, 1_000_000, 128
 """Of one machine: several times the largest clusters that were built."""
 
 

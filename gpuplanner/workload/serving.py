@@ -38,7 +38,7 @@ class Serving(BaseModel):
     input_tokens: int = Field(2000, ge=1, le=10_000_000, json_schema_extra=ask("use", Unit.TOKEN))
     output_tokens: int = Field(500, ge=1, le=10_000_000, json_schema_extra=ask("use", Unit.TOKEN))
     concurrency: int | None = Field(32, ge=1, le=1_000_000, json_schema_extra=ask("use", Unit.COUNT))
-    request_rate: float | None = Field(None, gt=0, le=1e6, json_schema_extra=ask("use", Unit.REQUEST_PER_S))
+    request_rate: float | None = Field(None, ge=1e-6, le=1e6, json_schema_extra=ask("use", Unit.REQUEST_PER_S))
     max_length: int | None = Field(None, ge=1, le=20_000_000, json_schema_extra=ask("use", Unit.TOKEN, advanced=True))
     shared_prefix_tokens: int = Field(0, ge=0, le=10_000_000, json_schema_extra=ask("use", Unit.TOKEN, advanced=True))
 

@@ -8,7 +8,7 @@ from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.machines import bare, choice_of, machine_of
 from gpuplanner.messages import Language, Translator
 from gpuplanner.workload.model_choice import ModelChoice
-from gpuplanner.workload.plan import MachineChoice, Plan
+from gpuplanner.workload.plan import MOST_GPUS, MachineChoice, Plan
 from gpuplanner.workload.precision import KvPrecision, WeightPrecision
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Framework, Method, Recomputation, Sharding, Training
@@ -46,9 +46,9 @@ CASES = {
 
 @pytest.fixture
 def advise(shipped_catalog, shipped_efficiencies):
-    def run(workload, gpu, count):
+    def run(workload, gpu, count, nodes=1):
         model = shipped_catalog.models[workload.model.catalog_id].architecture
-        machine = bare(shipped_catalog.gpus[gpu], count)
+        machine = bare(shipped_catalog.gpus[gpu], count, nodes)
         plan = Plan(workload=workload, machine=choice_of(machine))
         made = estimate(plan, model, machine, shipped_efficiencies)
         return model, advised(made, model, shipped_efficiencies, shipped_catalog.gpus)
@@ -172,3 +172,11 @@ def test_a_cluster_is_told_how_many_nodes_its_deadline_takes(shipped_catalog, sh
     chosen = found[0].plan.machine
     assert chosen is not None
     assert chosen.nodes > 2
+
+
+def test_no_change_is_a_machine_that_no_plan_can_name(advise):
+    """The largest cluster that a plan takes is not doubled."""
+    workload = Serving(model=SMALL, concurrency=1, tpot_goal_s=1e-9)
+    _, made = advise(workload, "nvidia-l40s", 8, MOST_GPUS // 8)
+    assert made.unmet
+    assert all(c.plan.machine.gpus <= MOST_GPUS for c in made.changes)

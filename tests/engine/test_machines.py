@@ -17,11 +17,12 @@ from gpuplanner.engine.machines import (
     machine_of,
     rented,
     with_nodes,
+    within_limits,
 )
 from gpuplanner.facts import Fact, Known, Source
 from gpuplanner.messages import InputError, Language, Translator
 from gpuplanner.units import Unit
-from gpuplanner.workload.plan import MachineChoice
+from gpuplanner.workload.plan import MOST_GPUS, MOST_PER_NODE, MachineChoice
 
 SOURCE = Source("s", "A datasheet", "2024-01-01")
 RATES = {"CNY": Rate("CNY", 7.0, "2025-01-01", SOURCE)}
@@ -80,8 +81,11 @@ def test_links_are_as_the_source_prints_them(one, printed, topology, rate, remar
 
 
 def test_one_gpu_needs_no_link():
-    machine = rented(instance(gpu_count=1, interconnect="single GPU"), 1, {"h100": gpu(pcie=False, link=None)}, {})
+    """What is not known is None and never 0: nothing may be divided by it."""
+    machine = rented(instance(gpu_count=1, interconnect="single GPU"), 4, {"h100": gpu(pcie=False, link=None)}, {})
     assert machine.topology is Topology.SINGLE
+    assert machine.link_bytes_per_s is None
+    assert bare(gpu(pcie=False), 1).link_bytes_per_s == 450e9
 
 
 def test_several_gpus_without_any_known_link_cannot_be_planned_with():
@@ -227,3 +231,17 @@ def test_more_nodes_cost_more():
     machine = machine_of(MachineChoice(instance_id="cloud/big"), catalog(), {})
     assert with_nodes(machine, 4).usd_per_hour == 40.0
     assert with_nodes(with_nodes(machine, 4), 1).usd_per_hour == 10.0
+
+
+@pytest.mark.parametrize(
+    ("machine", "allowed"),
+    [
+        (bare(gpu(), 8, MOST_GPUS // 8), True),
+        (bare(gpu(), 8, MOST_GPUS // 8 + 1), False),
+        (bare(gpu(), MOST_PER_NODE + 1), False),
+    ],
+)
+def test_a_machine_that_no_plan_can_name_is_known_as_such(machine: Machine, allowed: bool) -> None:
+    assert within_limits(machine) == allowed
+    if allowed:
+        assert choice_of(machine).gpus == machine.gpus
