@@ -29,7 +29,12 @@ DEFINITIONS = frozenset({"number_formats"})
 """Tables that say what a published format is, and are not calibrated."""
 DISTINCTIVE = 1e6
 """A fact of the GPU this large is recognised by its value alone, under whatever name a formula takes it."""
-FIELD_OF_TERM = {"prompt_tokens": "input_tokens", "sequences": "concurrency", "layers_kept": "layers"}
+FIELD_OF_TERM = {
+    "job_tokens": "tokens",
+    "prompt_tokens": "input_tokens",
+    "sequences": "concurrency",
+    "layers_kept": "layers",
+}
 """Terms of formulas that a person's input has another name for."""
 GPU_TERMS = {"power_limit_w": GpuProperty.POWER_W}
 """Terms of formulas that a fact of a GPU has another name for."""

@@ -342,7 +342,7 @@ def test_a_job_is_told_in_tokens_or_in_samples(architecture, h100, shipped_effic
     tokens, samples, both = job(tokens=4096e6), job(samples=1e6), job(tokens=4096e6, samples=7.0)
     assert tokens.value == samples.value == both.value
     assert job() is None
-    given = next(argument for argument in samples.derivation.arguments if argument.name == "tokens")
+    given = next(argument for argument in samples.derivation.arguments if argument.name == "job_tokens")
     assert given.origin.certainty is Certainty.USER
 
 
