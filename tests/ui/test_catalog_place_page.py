@@ -337,6 +337,15 @@ def test_the_panel_warns_names_sources_and_offers(page, qtbot, shipped_catalog):
     assert texts[0].more
 
 
+def test_a_model_names_where_its_sizes_come_from(page, qtbot, shipped_catalog):
+    model = shipped_catalog.models["Qwen/Qwen3-8B"]
+    page.visit("model/Qwen/Qwen3-8B")
+    qtbot.waitUntil(lambda: page.detail_view.name.text() == model.name)
+    told = [getattr(item, "name", "") for item in page.detail_view.facts.items]
+    assert model.sources
+    assert all(any(source.citation in line for line in told) for source in model.sources)
+
+
 def test_all_sources_open_at_once(page, qtbot):
     page.visit(f"gpu/{A100}")
     qtbot.waitUntil(lambda: page.detail_view.name.text() == "A100 SXM4 80GB")

@@ -254,7 +254,7 @@ def test_what_a_model_says(shipped_catalog, offers, words):
     assert said["Layers"] == "36"
     assert said["KV cache at 16 bits"] == "144 KiB/token"
     assert said["KV cache at 8 bits"] == "72 KiB/token"
-    assert said["Count"] == "exact"
+    assert said["Count"] == "8,190,735,360, exact"
     assert details.plannable
 
 

@@ -218,7 +218,6 @@ def test_what_the_catalog_has_no_more_says_so(reader, appearance):
     for kind in (PinKind.GPU, PinKind.INSTANCE, PinKind.MODEL):
         subject = reader.subject(Pin(kind, "gone"))
         assert subject.title == "gone"
-        assert subject.is_gone
         assert [appearance.said(part) for part in subject.about] == ["not in the catalog any more"]
 
 

@@ -11,7 +11,7 @@ from gpuplanner.catalog.entries import Gpu, Remark, Rule
 from gpuplanner.messages import Language, Message, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.catalog_place.details import Details
-from gpuplanner.ui.catalog_place.fact_list import FactList, Item, Saying, Title
+from gpuplanner.ui.catalog_place.fact_list import FactList, Item, Line, Saying, Title
 from gpuplanner.ui.catalog_place.fact_words import FactWords
 from gpuplanner.ui.catalog_place.link_row import LinkRow
 from gpuplanner.ui.catalog_place.offers import Offer
@@ -157,6 +157,9 @@ class DetailView(Card):
         for group in details.groups:
             items.append(Title(self._appearance.text(group.title)))
             items += [line for row in group.rows for line in words.lines(row)]
+        if details.sources:
+            items.append(Title(self._appearance.text("catalogui.sources")))
+            items += [Line(source_text(source, self._appearance), "") for source in details.sources]
         self.facts.set_items(items, keep_open=self._same)
         _empty(self._others)
         for remark in details.notes:

@@ -3,12 +3,11 @@
 A row holds facts or somebody's own text; the view shows values, bases and sources.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpuplanner.catalog.catalog import Catalog
 from gpuplanner.catalog.entries import Gpu, Instance, Model, Remark, Rule
-from gpuplanner.facts import Known, Source
+from gpuplanner.facts import Source
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.catalog_place.gpu_details import gpu_groups
 from gpuplanner.ui.catalog_place.instance_details import instance_groups
@@ -26,7 +25,8 @@ class Details:
     """Everything that is said of one entry.
 
     `about` stands under the name; `warnings` and `notes` are its remarks; `gpus` are entries that an instance has, or
-    may have; `plannable` tells whether a plan can be made with it.
+    may have; `sources` are those of what has none of its own (the layers of a model, the name of an instance);
+    `plannable` tells whether a plan can be made with it.
     """
 
     ref: EntryRef
@@ -40,7 +40,6 @@ class Details:
     gpus: tuple[Gpu, ...] = ()
     sources: tuple[Source, ...] = ()
     plannable: bool = True
-    own: bool = False
 
 
 def details_of(catalog: Catalog, offers: Offers, ref: EntryRef) -> Details | None:
@@ -67,8 +66,6 @@ def _of_gpu(catalog: Catalog, offers: Offers, ref: EntryRef, gpu: Gpu) -> Detail
         notes=tuple(r for r in gpu.remarks if r.kind not in WARNED),
         rules=_rules(catalog, gpu.id),
         offers=offers.of(gpu.id),
-        sources=_sources(gpu.properties.values()),
-        own=gpu.user,
     )
 
 
@@ -86,9 +83,8 @@ def _of_instance(catalog: Catalog, ref: EntryRef, instance: Instance) -> Details
         notes=notes,
         rules=_rules(catalog, instance.gpu_id or ""),
         gpus=gpus,
-        sources=_sources(instance.properties.values(), [instance.source] if instance.source else []),
+        sources=(instance.source,) if instance.source is not None else (),
         plannable=bool(gpus) and instance.gpu_count is not None and instance.gpu_fraction is not None,
-        own=instance.user,
     )
 
 
@@ -96,16 +92,14 @@ def _of_model(ref: EntryRef, model: Model) -> Details:
     notes: tuple[Remark, ...] = ()
     if model.note and model.sources:
         notes = (Remark("note", model.note, model.note_zh or model.note, model.sources[0]),)
-    known = [known for known in (model.parameters, model.active_parameters) if known is not None]
     return Details(
         ref,
         model.name,
         tuple(part for part in (_kind(model.kind), model.family, model.licence) if part),
         model_groups(model),
         notes=notes,
-        sources=_sources(known, model.sources),
+        sources=model.sources,
         plannable=model.architecture is not None,
-        own=model.user,
     )
 
 
@@ -115,8 +109,3 @@ def _kind(kind: str) -> Message:
 
 def _rules(catalog: Catalog, gpu_id: str) -> tuple[Rule, ...]:
     return tuple(rule for rule in catalog.rules if gpu_id and gpu_id in rule.applies_to)
-
-
-def _sources(facts: Iterable[Known], more: Iterable[Source] = ()) -> tuple[Source, ...]:
-    found = dict.fromkeys(fact.source for known in facts for fact in (known.fact, *known.others))
-    return tuple(found | dict.fromkeys(more))

@@ -9,6 +9,7 @@ from gpuplanner.messages import MessageValue, msg
 from gpuplanner.ui.catalog_place.rows import FactGroup, FactRow, NumberRow, Row, WordRow, groups
 from gpuplanner.units import Unit
 
+_ROUNDED = msg("catalogui.model.rounded")
 _WIDTHS = (("kv16", 2.0), ("kv8", 1.0))
 """Bytes of one number in the KV cache."""
 
@@ -17,8 +18,8 @@ def model_groups(model: Model) -> tuple[FactGroup, ...]:
     """Everything that is known of a model."""
     shape = model.architecture
     size: list[Row] = [FactRow(msg("catalogui.model.parameters"), model.parameters)]
-    exact = msg("catalogui.model.exact" if model.parameters_exact else "catalogui.model.rounded")
-    size.append(WordRow(msg("catalogui.model.count"), exact))
+    exact = msg("catalogui.model.exact", count=f"{model.parameters.value:,.0f}")
+    size.append(WordRow(msg("catalogui.model.count"), exact if model.parameters_exact else _ROUNDED))
     if model.active_parameters is not None:
         size.append(FactRow(msg("catalogui.model.active"), model.active_parameters))
     size += [WordRow(msg("catalogui.model.kind"), msg(f"model.kind.{model.kind}"))]

@@ -38,11 +38,6 @@ class Subject:
             return None
         return instance.gpu_count * float(instance.gpu_fraction)
 
-    @property
-    def is_gone(self) -> bool:
-        """Whether the catalog does not have it any more."""
-        return self.gpu is None and self.instance is None and self.model is None
-
 
 class SubjectReader:
     """Looks up what stands behind pins. Made once for a catalog, in another thread."""
