@@ -42,6 +42,8 @@ def remarks(
         found.append(msg("training.loss_is_large", vocabulary=model.vocabulary))
     if numbers.time.launch > LAUNCH_SHARE * numbers.time.step:
         found.append(msg("training.waits_for_cpu", percent=int(100 * numbers.time.launch / numbers.time.step)))
+    if workload.deadline_s is not None and workload.tokens_in_all is None:
+        found.append(msg("training.deadline_of_what"))
     if not workload.packed:
         found.append(msg("training.longest_decides", tokens=workload.sequence_length))
     if model.max_positions is not None and workload.sequence_length > model.max_positions:

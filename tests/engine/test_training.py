@@ -334,6 +334,13 @@ def test_a_range_without_measurements_is_wide_and_says_so(shipped_efficiencies):
     assert unknown.high / unknown.low > other.high / other.low > known.high / known.low
 
 
+@pytest.mark.parametrize(("asked", "told"), [({}, True), ({"tokens": 1e9}, False), ({"samples": 1e6}, False)])
+def test_a_deadline_without_a_job_is_told(architecture, h100, shipped_efficiencies, asked, told):
+    plan = Plan(workload=workload(architecture, deadline_s=1e6, **asked))
+    made = estimate_training(plan, architecture, bare(h100, 8), shipped_efficiencies)
+    assert ("training.deadline_of_what" in {message.id for message in made.remarks}) is told
+
+
 def test_a_job_is_told_in_tokens_or_in_samples(architecture, h100, shipped_efficiencies):
     def job(**asked):
         plan = Plan(workload=workload(architecture, **asked))
