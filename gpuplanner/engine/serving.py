@@ -20,6 +20,7 @@ from gpuplanner.engine.serving_figures import (
     pool_figure,
     rate_figure,
     spreads_of,
+    sum_figure,
     time_figure,
     with_certain_part,
 )
@@ -65,7 +66,8 @@ def estimate_serving(
     if way is None:
         way = best_way(ways_on(machine, model, workload), workload, numbers, found.numbers, server, load)
     result = serving_numbers(numbers, found.numbers, server, load, way)
-    spreads = spreads_of(efficiencies, found.rung)
+    alone = load.request_per_s is None and load.concurrency <= way.replicas
+    spreads = spreads_of(efficiencies, found.rung, bool(alone))
     memory = _memory(result, found.numbers, server, way, spreads)
     fit, reason = _fit(result, memory, load, way, workload, spreads)
     metrics = _room(numbers, result, server, way, model, spreads)
@@ -190,14 +192,15 @@ def _room(
 
 def _rates(result: ServingNumbers, load: LoadNumbers, spreads: Spreads) -> dict[str, Figure]:
     """Times and throughput of a server that runs and keeps up."""
+    first, token = time_figure(result.ttft_s, spreads.first_token), time_figure(result.tpot_s, spreads.token)
     answered = serving_time.request_seconds(result.ttft_s, result.tpot_s, load.output_tokens)
     return {
-        "ttft_s": time_figure(result.ttft_s, spreads.first_token),
-        "tpot_s": time_figure(result.tpot_s, spreads.token),
-        "request_s": time_figure(answered, spreads.rate),
+        "ttft_s": first,
+        "tpot_s": token,
+        "request_s": sum_figure(answered, ((token, float(load.output_tokens) - 1.0), (first, 1.0))),
         "output_tokens_per_s": rate_figure(result.output_tokens_per_s, Unit.TOKEN_PER_S, spreads.rate),
         "request_per_s": _request_rate(result, load, spreads),
-        "prefill_tokens_per_s": rate_figure(result.prefill_tokens_per_s, Unit.TOKEN_PER_S, spreads.rate),
+        "prefill_tokens_per_s": rate_figure(result.prefill_tokens_per_s, Unit.TOKEN_PER_S, spreads.prompt),
         "resident_sequences": _at_work(result, load, spreads),
     }
 

@@ -21,15 +21,18 @@ class Spreads:
     token: Spread
     first_token: Spread
     rate: Spread
+    prompt: Spread
     beside_weights: Spread
 
 
-def spreads_of(efficiencies: Efficiencies, rung: Rung) -> Spreads:
-    """The spreads on a rung, from the residuals of measured runs."""
+def spreads_of(efficiencies: Efficiencies, rung: Rung, alone: bool = False) -> Spreads:
+    """The spreads on a rung, from the residuals of measured runs; `alone`: with one request at work."""
+    of = " of one request" if alone else ""
     return Spreads(
-        token=spread_of(efficiencies, "time per token", rung),
-        first_token=spread_of(efficiencies, "time to first token", rung),
-        rate=spread_of(efficiencies, "throughput", rung),
+        token=spread_of(efficiencies, f"time per token{of}", rung),
+        first_token=spread_of(efficiencies, f"time to first token{of}", rung),
+        rate=spread_of(efficiencies, f"time per token{of}" if alone else "throughput", rung),
+        prompt=spread_of(efficiencies, "prompt rate", rung),
         beside_weights=spread_of(efficiencies, "memory beside weights", rung),
     )
 
@@ -71,6 +74,13 @@ def certain(amount: Number, unit: Unit) -> Figure:
 def time_figure(amount: Number, spread: Spread) -> Figure:
     """A time in seconds."""
     return ranged(float(amount), Unit.SECOND, spread)
+
+
+def sum_figure(amount: Number, parts: tuple[tuple[Figure, float], ...]) -> Figure:
+    """A time that is a sum of figures, each as many times as it says: its ends are the sums of theirs."""
+    low, high = (sum(getattr(figure, end) * times for figure, times in parts) for end in ("low", "high"))
+    first = parts[0][0]
+    return Figure(float(amount), first.unit, first.certainty, low, high, first.rung, first.why)
 
 
 def count_figure(amount: Number, spread: Spread) -> Figure:

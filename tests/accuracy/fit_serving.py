@@ -1,10 +1,10 @@
 """Fits the efficiencies of serving to the public measurements, and says how well groups that were left out come.
 
 Run as `python -m tests.accuracy.fit_serving [--write] [--left-out]` from the root of the checkout. Parameters move in
-log space with a pull towards where they start; every group of rows (source, software and version, GPU, model, format)
-weighs the same whatever its number of rows; large residuals count linearly. `--write` puts the result into
-`catalogs/efficiency/`, `--left-out` predicts each group, each GPU and each chip with parameters fitted to the others
-and prints the ends of the ranges that follow.
+log space with a weak pull towards `PRIORS`; a group of rows (source, software and version, GPU, model, format) weighs
+the same whatever its number of rows; large residuals count linearly. An entry for any GPU becomes the geometric mean of
+those of its table and variant that were fitted. `--write` puts the result into `catalogs/efficiency/`; `--left-out`
+predicts each group, each GPU and each chip with what the others alone tell, and prints the ends of the ranges.
 """
 
 import argparse
@@ -18,13 +18,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpuplanner.catalog.efficiency import Efficiencies, Efficiency, read_efficiencies
 from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.catalog.names import names_of
 from gpuplanner.catalog.reading import load_catalog
+from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.machine import Topology
-from gpuplanner.engine.serving_inputs import GpuNumbers, ServerNumbers
+from gpuplanner.engine.serving_inputs import GpuNumbers, ModelNumbers, ServerNumbers, stack
 from gpuplanner.engine.serving_numbers import serving_numbers
 from gpuplanner.engine.validation.names import ResolvedNames
 from gpuplanner.engine.validation.rows import Row, ValidationContext
@@ -41,18 +43,30 @@ FILES = tuple(
 )
 ROBUST = 0.15
 METRIC_WEIGHT = {TOKEN: 2.0, OUTPUT: 2.0, PREFILL: 1.4, FIRST: 0.8}
-PULLS = {
-    ("hbm", "share"): 0.05, ("hbm", "converted_share"): 0.07, ("hbm", "cache_share"): 0.15,
-    ("hbm", "sm_bytes_per_s"): 0.2, ("gemm", "utilisation"): 0.12, ("gemm", "expert_padding_tokens"): 0.6,
-    ("gemm", "overlap_loss"): 0.4, ("attention", "utilisation"): 0.2, ("attention", "pair_bytes"): 0.3,
-    ("launch", "layer_s"): 0.4,
-    ("launch", "moe_layer_s"): 0.5, ("launch", "cache_reach"): 0.2, ("launch", "exchange_latency"): 0.4,
-     ("exchange", "efficiency"): 0.6, ("exchange", "latency_s"): 0.4,
-    ("exchange", "latency_growth"): 0.4,
-    ("servers", "step_s"): 0.4, ("servers", "sequence_s"): 0.5, ("servers", "request_s"): 0.5,
-    ("servers", "burst_share"): 0.5, ("servers", "offline_share"): 0.05,
+PRIORS = {
+    ("hbm", "share"): (0.82, 0.1), ("hbm", "converted_share"): (0.8, 0.1), ("hbm", "cache_share"): (0.85, 0.15),
+    ("hbm", "sm_bytes_per_s"): (9e9, 0.3), ("gemm", "utilisation"): (0.65, 0.15),
+    ("gemm", "expert_padding_tokens"): (8.0, 0.6), ("gemm", "overlap_loss"): (0.3, 0.4),
+    ("attention", "utilisation"): (0.5, 0.2), ("attention", "pair_bytes"): (40.0, 0.3),
+    ("launch", "layer_s"): (30e-6, 0.6), ("launch", "moe_layer_s"): (30e-6, 0.5), ("launch", "cache_reach"): (0.9, 0.2),
+    ("launch", "exchange_latency"): (2.0, 0.6), ("exchange", "efficiency"): (0.5, 0.6),
+    ("exchange", "latency_s"): (10e-6, 0.4), ("exchange", "latency_growth"): (0.45, 0.4),
+    ("servers", "step_s"): (5e-4, 0.6), ("servers", "sequence_s"): (5e-6, 0.6), ("servers", "request_s"): (10e-3, 0.6),
+    ("servers", "burst_share"): (0.2, 0.7), ("servers", "offline_share"): (0.95, 0.05),
 }  # fmt: skip
-"""Which numbers are fitted, and how far each may move in log space for the cost of a group that is 100 % off."""
+"""Which numbers are fitted: what they are without rows that tell, and how far in log space each moves for the cost of a
+group that is a tenth off."""
+PRIORS_OF = {
+    ("gemm", "gguf", "utilisation"): 0.35,
+    ("gemm", "gguf f16", "utilisation"): 0.5,
+    ("gemm", "weight only", "utilisation"): 0.45,
+    ("gemm", "fp4", "utilisation"): 0.5,
+    ("hbm", "llama.cpp", "cache_share"): 0.45,
+    ("servers", "llama.cpp", "step_s"): 2e-3,
+}
+"""Those of one variant, where its kernels are known to be of another kind."""
+ANY = (("hbm", "share"), ("hbm", "converted_share"), ("hbm", "cache_share"), ("gemm", "utilisation"))
+"""What an entry for any GPU takes from those of one kind of GPU."""
 HELD_IF_STATIC = frozenset({"burst_share", "sequence_s", "request_s", "offline_share"})
 """Numbers of a server that a fixed batch tells nothing about."""
 RELATIVE = frozenset({"cache_reach", "exchange_latency"})
@@ -146,7 +160,7 @@ def _cases(row: Row, context: ValidationContext, tables: Tables) -> Iterable[Cas
 
 def _keys(used: tuple[str, str, str], tables: Tables) -> Iterable[Key]:
     table, variant, holder = used
-    for of, name in PULLS:
+    for of, name in PRIORS:
         if of != table:
             continue
         entry = next(e for e in tables._tables[table] if e.variant == variant and _holder(e) == holder)
@@ -156,133 +170,177 @@ def _keys(used: tuple[str, str, str], tables: Tables) -> Iterable[Key]:
             yield (table, "*", "*", name) if (table, name) in TIED else (table, variant, holder, name)
 
 
-def start_values(tables: Tables, cases: Sequence[Case]) -> dict[Key, float]:
-    """The parameters that the cases depend on, as the tables have them."""
-    values: dict[Key, float] = {}
-    for case in cases:
-        for key in case.keys:
-            if key not in values:
-                table, variant, holder, name = key
-                entry = next(
-                    e
-                    for e in tables._tables[table]
-                    if name in e.values and (variant == "*" or (e.variant == variant and _holder(e) == holder))
-                )
-                values[key] = entry.values[name]
-    return values
+def prior(key: Key) -> float:
+    """What a number is taken for when no row tells."""
+    table, variant, _, name = key
+    return PRIORS_OF.get((table, variant, name)) or PRIORS[table, name][0]
 
 
-def predicted(case: Case, values: Mapping[Key, float]) -> float:
-    """What the engine says for a case with these parameters, in the unit of its column."""
-    place = case.place
-    named = {(table, name): values[(table, variant, holder, name)] for table, variant, holder, name in case.keys}
-    gpu, server = _gpu(place, case.gpu, named), _server(place.server, named)
-    result = serving_numbers(place.numbers, gpu, server, place.load, place.way)
-    if case.metric == FIRST:
-        return float(result.ttft_s) * 1e3
-    if case.metric == TOKEN:
-        return float(result.tpot_s) * 1e3
-    if case.metric == PREFILL:
-        return float(result.prefill_tokens_per_s)
-    if case.row.text("mode") == "decode" or case.row.text(PREFILL):
-        return float(result.resident * place.way.replicas / result.step.total_s)
-    return float(result.output_tokens_per_s) * (float(server.offline_share) if place.finite else 1.0)
+def borrowed(key: Key, values: Mapping[Key, float]) -> float:
+    """A number that no row tells, from other kinds of GPU: their geometric mean, else what it is taken for."""
+    near = [value for other, value in values.items() if other[:2] == key[:2] and other[3] == key[3]]
+    return math.exp(sum(map(math.log, near)) / len(near)) if near and key[2] else prior(key)
 
 
-def _gpu(place: PlacedRow, gpu: Gpu, named: Mapping[tuple[str, str], float]) -> GpuNumbers:
-    numbers = place.found.numbers
-    share = named[("hbm", "share" if place.found.arithmetic.native else "converted_share")]
-    sms = gpu.known(GpuProperty.SMS)
-    if ("hbm", "sm_bytes_per_s") in named and sms is not None:
-        share = min(share, named[("hbm", "sm_bytes_per_s")] * sms.value / float(numbers.hbm_bytes_per_s))
-    efficiency = named.get(("exchange", "efficiency"))
-    return replace(
-        numbers,
-        hbm_share=share,
-        cache_share=named[("hbm", "cache_share")] * named.get(("launch", "cache_reach"), 1.0),
-        utilisation=named[("gemm", "utilisation")],
-        expert_padding_tokens=named[("gemm", "expert_padding_tokens")],
-        overlap_loss=named[("gemm", "overlap_loss")],
-        attention_utilisation=named[("attention", "utilisation")],
-        pair_bytes=named.get(("attention", "pair_bytes"), 0.0),
-        layer_s=named[("launch", "layer_s")],
-        moe_layer_s=named[("launch", "moe_layer_s")],
-        link_latency_s=_latency(numbers, named),
-        link_latency_growth=named.get(("exchange", "latency_growth"), numbers.link_latency_growth),
-        link_efficiency=efficiency
-        if efficiency and place.machine.topology is Topology.PCIE
-        else numbers.link_efficiency,
-    )
+@dataclass(frozen=True)
+class Slots:
+    """Where the parameters of some cases stand: for each number the place in the vector, -1 where it is as given."""
+
+    places: Mapping[tuple[str, str], NDArray[np.int64]]
+
+    def put(self, name: tuple[str, str], values: Vector, given: Number) -> Vector:
+        """The number of each case: a parameter's value, else what is given."""
+        places = self.places[name]
+        chosen: Vector = np.where(places >= 0, values[places], np.asarray(given))
+        return chosen
 
 
-def _latency(numbers: GpuNumbers, named: Mapping[tuple[str, str], float]) -> float:
-    own = named.get(("exchange", "latency_s"))
-    return float(numbers.link_latency_s) if own is None else own * named.get(("launch", "exchange_latency"), 1.0)
+class Batch:
+    """Cases of one model in one precision, computed at once."""
+
+    def __init__(self, cases: Sequence[tuple[int, Case]], keys: Mapping[Key, int]) -> None:
+        self.numbers = np.array([number for number, _ in cases])
+        own = [case for _, case in cases]
+        self._model = own[0].place.numbers
+        self._gpu = stack([case.place.found.numbers for case in own])
+        self._server = stack([case.place.server for case in own])
+        self._way = stack([case.place.way for case in own])
+        self._load = replace(stack([replace(c.place.load, request_per_s=0.0) for c in own]), request_per_s=None)
+        self._replicas = np.array([case.place.way.replicas for case in own])
+        self._native = np.array([case.place.found.arithmetic.native for case in own])
+        self._pcie = np.array([case.place.machine.topology is Topology.PCIE for case in own])
+        self._finite = np.array([case.place.finite for case in own])
+        self._sms = np.array([_sms(case.gpu) for case in own])
+        self._metric = np.array([_column(case) for case in own])
+        named = [{(key[0], key[3]): keys[key] for key in case.keys} for case in own]
+        self._slots = Slots({name: np.array([n.get(name, -1) for n in named]) for name in PRIORS})
+        self.touched = {place for n in named for place in n.values()}
+
+    def logs(self, values: Vector) -> Vector:
+        """Logarithms of what the engine says for the cases with these parameters, in the units of their columns."""
+        gpu, server = self._gpu_with(values), self._server_with(values)
+        result = serving_numbers(self._model, gpu, server, self._load, self._way)
+        steady = np.where(self._finite, server.offline_share, 1.0)
+        columns = (
+            np.asarray(result.ttft_s) * 1e3,
+            np.asarray(result.tpot_s) * 1e3,
+            result.prefill_tokens_per_s,
+            result.resident * self._replicas / result.step.total_s,
+            result.output_tokens_per_s * steady,
+        )
+        told: Vector = np.choose(self._metric, np.broadcast_arrays(*columns))
+        return np.log(told)
+
+    def _gpu_with(self, values: Vector) -> GpuNumbers:
+        gpu, put = self._gpu, self._slots.put
+        share = np.where(
+            self._native,
+            put(("hbm", "share"), values, gpu.hbm_share),
+            put(("hbm", "converted_share"), values, gpu.hbm_share),
+        )
+        per_sm = put(("hbm", "sm_bytes_per_s"), values, math.inf)
+        reach = put(("launch", "cache_reach"), values, 1.0)
+        latency = put(("exchange", "latency_s"), values, 0.0) * put(("launch", "exchange_latency"), values, 1.0)
+        return replace(
+            gpu,
+            hbm_share=np.minimum(share, per_sm * self._sms / gpu.hbm_bytes_per_s),
+            cache_share=put(("hbm", "cache_share"), values, gpu.cache_share) * reach,
+            utilisation=put(("gemm", "utilisation"), values, gpu.utilisation),
+            expert_padding_tokens=put(("gemm", "expert_padding_tokens"), values, gpu.expert_padding_tokens),
+            overlap_loss=put(("gemm", "overlap_loss"), values, gpu.overlap_loss),
+            attention_utilisation=put(("attention", "utilisation"), values, gpu.attention_utilisation),
+            pair_bytes=put(("attention", "pair_bytes"), values, gpu.pair_bytes),
+            layer_s=put(("launch", "layer_s"), values, gpu.layer_s),
+            moe_layer_s=put(("launch", "moe_layer_s"), values, gpu.moe_layer_s),
+            link_latency_s=np.where(latency > 0, latency, gpu.link_latency_s),
+            link_latency_growth=put(("exchange", "latency_growth"), values, gpu.link_latency_growth),
+            link_efficiency=np.where(
+                self._pcie, put(("exchange", "efficiency"), values, gpu.link_efficiency), gpu.link_efficiency
+            ),
+        )
+
+    def _server_with(self, values: Vector) -> ServerNumbers:
+        server, put = self._server, self._slots.put
+        return replace(
+            server,
+            step_s=put(("servers", "step_s"), values, server.step_s),
+            sequence_s=put(("servers", "sequence_s"), values, server.sequence_s),
+            request_s=put(("servers", "request_s"), values, server.request_s),
+            burst_share=np.minimum(put(("servers", "burst_share"), values, server.burst_share), 1.0),
+            offline_share=np.minimum(put(("servers", "offline_share"), values, server.offline_share), 1.0),
+        )
 
 
-def _server(server: ServerNumbers, named: Mapping[tuple[str, str], float]) -> ServerNumbers:
-    return replace(
-        server,
-        step_s=named[("servers", "step_s")],
-        sequence_s=named.get(("servers", "sequence_s"), float(server.sequence_s)),
-        request_s=named.get(("servers", "request_s"), float(server.request_s)),
-        burst_share=min(named.get(("servers", "burst_share"), 1.0), 1.0),
-        offline_share=min(named.get(("servers", "offline_share"), float(server.offline_share)), 1.0),
-    )
+def _sms(gpu: Gpu) -> float:
+    known = gpu.known(GpuProperty.SMS)
+    return known.value if known else math.inf
+
+
+def _column(case: Case) -> int:
+    """Which of the columns of `Batch.logs` a case was measured in."""
+    if case.metric == OUTPUT:
+        return 3 if case.row.text("mode") == "decode" or case.row.text(PREFILL) else 4
+    return (FIRST, TOKEN, PREFILL).index(case.metric)
 
 
 class Fit:
-    """The fit of some cases. Only cases that a changed parameter touches are computed anew."""
+    """The fit of some cases. Only batches that a changed parameter touches are computed anew."""
 
-    def __init__(self, cases: Sequence[Case], start: Mapping[Key, float]) -> None:
+    def __init__(self, cases: Sequence[Case], start: Mapping[Key, float] | None = None) -> None:
         self.cases = cases
-        self.start = start
         self.keys = sorted({key for case in cases for key in case.keys})
-        self._touched: dict[int, list[int]] = defaultdict(list)
-        place = {key: i for i, key in enumerate(self.keys)}
+        places = {key: i for i, key in enumerate(self.keys)}
+        models: dict[int, list[tuple[int, Case]]] = defaultdict(list)
+        kinds: list[ModelNumbers] = []
         for number, case in enumerate(cases):
-            for key in case.keys:
-                self._touched[place[key]].append(number)
+            if case.place.numbers not in kinds:
+                kinds.append(case.place.numbers)
+            models[kinds.index(case.place.numbers)].append((number, case))
+        self._batches = [Batch(own, places) for own in models.values()]
         sizes = Counter((case.group, case.metric) for case in cases)
         self._weights = np.array([METRIC_WEIGHT[c.metric] * sizes[(c.group, c.metric)] ** -0.5 for c in cases])
         self._measured = np.log([case.measured for case in cases])
-        self._pulls = np.array([PULLS[(key[0], key[3])] for key in self.keys])
-        self._origin = np.log([start[key] for key in self.keys])
+        self._pulls = np.array([PRIORS[(key[0], key[3])][1] for key in self.keys])
+        self._origin = np.log([prior(key) for key in self.keys])
+        self._start = np.log([(start or {}).get(key, prior(key)) for key in self.keys])
         self._base: Vector | None = None
         self._logs: Vector = np.zeros(len(cases))
 
     def run(self, iterations: int) -> dict[Key, float]:
         """The fitted parameters."""
-        return self.values(solve(self._residuals, self._origin.copy(), iterations))
+        x = solve(self._residuals, self._start.copy(), iterations)
+        return dict(zip(self.keys, map(float, np.exp(x)), strict=True))
 
-    def values(self, x: Vector) -> dict[Key, float]:
-        return {**self.start, **{key: float(value) for key, value in zip(self.keys, np.exp(x), strict=True)}}
+    def off(self, values: Mapping[Key, float]) -> Vector:
+        """ln(measured / predicted) of each case; what `values` does not have is borrowed."""
+        x = np.array([values[key] if key in values else borrowed(key, values) for key in self.keys])
+        logs = np.zeros(len(self.cases))
+        for batch in self._batches:
+            logs[batch.numbers] = batch.logs(x)
+        off: Vector = self._measured - logs
+        return off
 
     def _residuals(self, x: Vector) -> Vector:
-        logs = self._predicted(x)
-        off = logs - self._measured
+        off = self._predicted(x) - self._measured
         soft = np.sign(off) * np.sqrt(2 * ROBUST**2 * (np.sqrt(1 + (off / ROBUST) ** 2) - 1))
         return np.concatenate([soft * self._weights, (x - self._origin) / self._pulls * 0.1])
 
     def _predicted(self, x: Vector) -> Vector:
-        values = self.values(x)
-        if self._base is not None:
-            changed = np.flatnonzero(x != self._base)
-            if changed.size <= 2:
-                logs = self._logs.copy()
-                for number in {n for i in changed for n in self._touched[int(i)]}:
-                    logs[number] = math.log(predicted(self.cases[number], values))
-                return logs
-        logs = np.array([math.log(predicted(case, values)) for case in self.cases])
-        self._base, self._logs = x.copy(), logs
+        changed = None if self._base is None else set(np.flatnonzero(x != self._base).tolist())
+        values, logs = np.exp(x), self._logs.copy()
+        for batch in self._batches:
+            if changed is None or len(changed) > 1 or changed & batch.touched:
+                logs[batch.numbers] = batch.logs(values)
+        if changed is None or len(changed) > 1:
+            self._base, self._logs = x.copy(), logs
         return logs
 
 
 def report(cases: Sequence[Case], values: Mapping[Key, float]) -> None:
     """Median and 90th percentile of |ln(predicted / measured)| by metric and group."""
     groups: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for case in cases:
-        groups[case.metric, case.group].append(math.log(predicted(case, values) / case.measured))
+    for case, off in zip(cases, Fit(cases).off(values), strict=True):
+        groups[case.metric, case.group].append(-float(off))
     for (metric, group), off in sorted(groups.items()):
         bias, size = float(np.median(off)), np.abs(off)
         say(f"{metric:22} {group:90} {len(off):4}  {bias:+.3f} {np.median(size):.3f} {np.quantile(size, 0.9):.3f}")
@@ -292,26 +350,69 @@ def report(cases: Sequence[Case], values: Mapping[Key, float]) -> None:
             say(f"{metric:22} median over groups {np.median(medians):.3f}")
 
 
-def left_out(cases: Sequence[Case], start: Mapping[Key, float], by: Callable[[Case], str]) -> dict[str, list[float]]:
-    """ln(measured / predicted) by metric, each part of the cases predicted with parameters fitted to the others."""
-    found: dict[str, list[float]] = defaultdict(list)
-    for part in sorted({by(case) for case in cases}):
-        rest = [case for case in cases if by(case) != part]
-        values = Fit(rest, start).run(2)
-        for case in cases:
-            if by(case) == part:
-                found[case.metric].append(math.log(case.measured / predicted(case, values)))
-    return found
+def left_out(cases: Sequence[Case], start: Mapping[Key, float], iterations: int) -> None:
+    """Predict each part of the cases with parameters fitted to the others, and say how far off, by what was left out.
+
+    Where the GPU was left out and another of its chip or architecture was not, the evidence is of the same
+    architecture, else of another.
+    """
+    found: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    sizes = Counter((case.group, case.metric) for case in cases)
+    for by in (lambda c: c.group, lambda c: c.gpu.id, lambda c: c.gpu.chip or c.gpu.id):
+        for part in sorted({by(case) for case in cases}):
+            rest = [case for case in cases if by(case) != part]
+            own = [case for case in cases if by(case) == part]
+            rung = _rung(own[0].gpu, {case.gpu.id: case.gpu for case in rest})
+            values = Fit(rest, start).run(iterations)
+            for case, off in zip(own, Fit(own).off(values), strict=True):
+                found[_family(case), rung].append((float(off), sizes[case.group, case.metric] ** -0.5))
+    for (family, rung), rows in sorted(found.items()):
+        off, weights = np.array(rows).T
+        ends = " ".join(f"{math.exp(_quantile(off, weights, share)):.3f}" for share in (0.1, 0.5, 0.9))
+        say(f"{family:36} {rung:20} {len(rows):5}  factors {ends}  median {_quantile(np.abs(off), weights, 0.5):.3f}")
 
 
-def written(values: Mapping[Key, float]) -> None:
-    """Put the values into the tables, each number in its place."""
+def _family(case: Case) -> str:
+    """The family of ranges that a measured number belongs to."""
+    column = ("time to first token", "time per token", "prompt rate", "time per token", "throughput")[_column(case)]
+    alone = case.place.load.concurrency == 1 and column.startswith("time")
+    return f"{column} of one request" if alone else column
+
+
+def _rung(gpu: Gpu, others: Mapping[str, Gpu]) -> str:
+    if gpu.id in others:
+        return "same GPU"
+    kin = any(o.architecture == gpu.architecture and (o.chip == gpu.chip) for o in others.values())
+    return "same architecture" if kin else "other architecture"
+
+
+def _quantile(values: Vector, weights: Vector, share: float) -> float:
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(reached, share * reached[-1])])
+
+
+def for_any(values: Mapping[Key, float]) -> dict[Key, float]:
+    """The numbers of entries for any GPU: the means of those for one kind of GPU."""
+    kinds = {(key[0], key[1], key[3]) for key in values if key[2] and (key[0], key[3]) in ANY}
+    means: dict[Key, float] = {}
+    for table, variant, name in kinds:
+        key = (table, variant, "", name)
+        own = [value for other, value in values.items() if other[:2] == key[:2] and other[2] and other[3] == name]
+        means[key] = math.exp(sum(map(math.log, own)) / len(own))
+    return means
+
+
+def written(values: Mapping[Key, float], cases: Sequence[Case]) -> None:
+    """Put the values and the numbers of rows behind them into the tables, each in its place."""
+    points = Counter(holder for case in cases for holder in {key[:3] for key in case.keys})
     for path in (CATALOGS / "efficiency" / f"{table}.yaml" for table in sorted({key[0] for key in values})):
         lines = path.read_text(encoding="utf-8").splitlines()
-        path.write_text("\n".join(_line(path.stem, line, values) for line in lines) + "\n", encoding="utf-8")
+        changed = (_line(path.stem, line, values, points) for line in lines)
+        path.write_text("\n".join(changed) + "\n", encoding="utf-8")
 
 
-def _line(table: str, line: str, values: Mapping[Key, float]) -> str:
+def _line(table: str, line: str, values: Mapping[Key, float], points: Mapping[tuple[str, str, str], int]) -> str:
     entry = re.match(r"\s+- \{(.*)values: \{", line)
     if entry is None:
         return line
@@ -319,10 +420,13 @@ def _line(table: str, line: str, values: Mapping[Key, float]) -> str:
     held = re.search(r"(gpu|chip|architecture): ([^,]+),", entry.group(1))
     of = variant.group(1).strip().strip('"') if variant else ""
     holder = f"{held.group(1)} {held.group(2)}" if held else ""
+    if of.startswith("kernel"):
+        return line
     for key, value in values.items():
-        if key[0] == table and (key[1] == "*" or (key[1] == of and key[2] == holder)) and not of.startswith("kernel"):
+        if key[0] == table and (key[1] == "*" or (key[1] == of and key[2] == holder)):
             line = re.sub(rf"(?<=\b{key[3]}: )[^,}}]+", f"{value:.4g}", line)
-    return line
+    count = points.get((table, of, holder)) or sum(n for k, n in points.items() if k[:2] == (table, of) and not holder)
+    return re.sub(r"(?<=\bpoints: )\d+", str(count), line) if count else line
 
 
 def say(text: str) -> None:
@@ -340,23 +444,14 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     tables = Tables(read_efficiencies(CATALOGS / "efficiency"))
     cases = read_cases(tables)
-    start = start_values(tables, cases)
-    values = Fit(cases, start).run(options.iterations)
-    for key in sorted(start):
-        say(f"{' '.join(key):70} {start[key]:.4g} -> {values[key]:.4g}")
+    values = Fit(cases).run(options.iterations)
+    for key, value in sorted(values.items()):
+        say(f"{' '.join(key):70} {prior(key):.4g} -> {value:.4g}")
     report(cases, values)
     if options.left_out:
-        for name, by in (
-            ("same GPU", lambda c: c.group),
-            ("same architecture", lambda c: c.gpu.id),
-            ("other architecture", lambda c: c.gpu.chip or c.gpu.id),
-        ):
-            for metric, off in left_out(cases, values, by).items():
-                low, middle, high = np.quantile(off, (0.1, 0.5, 0.9))
-                ends = f"{math.exp(low):.3f} {math.exp(middle):.3f} {math.exp(high):.3f}"
-                say(f"{name:20} {metric:24} {len(off):5}  factors {ends}  median {np.median(np.abs(off)):.3f}")
+        left_out(cases, values, 3)
     if options.write:
-        written(values)
+        written({**for_any(values), **values}, cases)
     return 0
 
 

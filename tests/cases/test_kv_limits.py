@@ -204,9 +204,7 @@ def test_kv13_the_same_job_on_three_cards(bench, gpu, tokens):
     assert made.metrics["kv_pool_tokens"].value == pytest.approx(tokens, rel=0.05)
 
 
-@pytest.mark.xfail(
-    reason="19 % too many: a hybrid pool pads its pages to the size of the state, which is not counted"
-)
+@pytest.mark.xfail(reason="19 % too many: a hybrid pool pads its pages to the size of the state, which is not counted")
 def test_kv14_a_hybrid_holds_more_requests_than_its_tokens_say(bench):
     numbers = bench.model("Qwen/Qwen3.5-122B-A10B", KvPrecision.FP8)
     assert 24.05 * GIB / bench.need(numbers, 262_144) == pytest.approx(6.42, rel=0.15)

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from gpuplanner.catalog.entries import Gpu, GpuProperty
+from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gemm import matrix_flop_per_s
 from gpuplanner.engine.serving_figures import spread_of
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext, outcome_of
@@ -38,27 +39,11 @@ class MatrixRows:
 
     def predict(self, row: Row, context: ValidationContext) -> Iterator[Outcome]:
         """The rate of the row's shape; see `rows.Family`."""
-        gpu = _gpu(row, context)
-        kind, bits = _kind(row)
-        shape = re.fullmatch(r"(\d+)x(\d+)x(\d+)", row.text("shape"))
-        if shape is None:
-            raise InputError(msg("validation.unknown_value", column="shape", text=row.text("shape")[:40]))
-        rows, columns, depth = map(float, shape.groups())
-        peak = row.required("datasheet_dense_tflops") * TERA
-        found = context.efficiencies.find("gemm", gpu, f"kernel {kind}")
-        hbm = context.efficiencies.find("hbm", gpu)
-        rate = matrix_flop_per_s(
-            rows,
-            columns,
-            depth,
-            bits,
-            peak,
-            found["utilisation"],
-            found["padding_tokens"],
-            gpu.value(GpuProperty.HBM_BYTES_PER_S),
-            hbm["share"],
-            found["overlap_loss"],
-            found["floor_s"],
+        shape = shape_of(row, context)
+        found = context.efficiencies.find("gemm", shape.gpu, f"kernel {shape.kind}")
+        hbm = context.efficiencies.find("hbm", shape.gpu)
+        rate = shape.flop_per_s(
+            found["utilisation"], found["padding_tokens"], hbm["share"], found["overlap_loss"], found["floor_s"]
         )
         spread = spread_of(context.efficiencies, "matrix multiplication", found.rung)
         value = float(rate)
@@ -71,7 +56,51 @@ class MatrixRows:
             spread.rung,
             spread.why,
         )
-        yield outcome_of(row, self.name, MEASURED, figure, scale=1.0 / TERA, kin=f"{gpu.id} {kind}", ideal=peak / TERA)
+        kin = f"{shape.gpu.id} {shape.kind}"
+        yield outcome_of(row, self.name, MEASURED, figure, scale=1.0 / TERA, kin=kin, ideal=shape.peak / TERA)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One multiplication of (rows × depth) with (depth × columns) on a GPU in one arithmetic."""
+
+    gpu: Gpu
+    kind: str
+    bits: float
+    peak: float
+    rows: float
+    columns: float
+    depth: float
+
+    def flop_per_s(
+        self, utilisation: float, padding_tokens: float, hbm_share: float, overlap_loss: float, floor_s: float
+    ) -> Number:
+        """The rate that it reaches with these efficiencies."""
+        hbm = self.gpu.value(GpuProperty.HBM_BYTES_PER_S)
+        return matrix_flop_per_s(
+            self.rows,
+            self.columns,
+            self.depth,
+            self.bits,
+            self.peak,
+            utilisation,
+            padding_tokens,
+            hbm,
+            hbm_share,
+            overlap_loss,
+            floor_s,
+        )
+
+
+def shape_of(row: Row, context: ValidationContext) -> Shape:
+    """What a row multiplies. Raises InputError when it names a GPU, a shape or a format that is not known."""
+    gpu = _gpu(row, context)
+    kind, bits = _kind(row)
+    printed = re.fullmatch(r"(\d+)x(\d+)x(\d+)", row.text("shape"))
+    if printed is None:
+        raise InputError(msg("validation.unknown_value", column="shape", text=row.text("shape")[:40]))
+    rows, columns, depth = map(float, printed.groups())
+    return Shape(gpu, kind, bits, row.required("datasheet_dense_tflops") * TERA, rows, columns, depth)
 
 
 def _gpu(row: Row, context: ValidationContext) -> Gpu:
