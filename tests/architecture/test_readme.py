@@ -1,0 +1,34 @@
+"""What the README says works as it stands there: its tour, its links and its pictures."""
+
+import re
+import shlex
+
+import pytest
+
+from gpuplanner.cli.main import main
+
+COMMAND = re.compile(r"^\s*\.venv/bin/python -m gpuplanner (.+)$", re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
+NOT_FITTING = re.compile(r"--gpus 1$")
+"""The step of the tour that is about a machine that is too small."""
+
+
+def test_every_command_of_the_tour_runs(project_root, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    commands = COMMAND.findall((project_root / "README.md").read_text(encoding="utf-8"))
+    assert len(commands) >= 8
+    for line in commands:
+        words, _, target = line.partition(" > ")
+        code = main(shlex.split(words))
+        said = capsys.readouterr()
+        assert (code, said.err) == (1 if NOT_FITTING.search(line) else 0, ""), line
+        assert said.out.strip(), line
+        if target:
+            (tmp_path / target).write_text(said.out, encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "catalogs/README.md", "packaging/README.md"])
+def test_every_link_leads_somewhere(project_root, name):
+    text = (project_root / name).read_text(encoding="utf-8")
+    missing = [link for link in LINK.findall(text) if not (project_root / name).parent.joinpath(link).exists()]
+    assert missing == []
