@@ -5,7 +5,7 @@ source that does not stand behind it.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +38,8 @@ FIELD_OF_TERM = {
 """Terms of formulas that a person's input has another name for."""
 GPU_TERMS = {"power_limit_w": GpuProperty.POWER_W}
 """Terms of formulas that a fact of a GPU has another name for."""
+COMMON_WORDS = frozenset({"bytes", "gpus", "gpu", "node", "per", "s"})
+"""Words that so many names have that two numbers are not the same one for sharing them."""
 BILLING_MONTH = "hours_per_month"
 
 
@@ -78,6 +80,7 @@ def finder(plan: Plan, model: ModelArchitecture, machine: Machine, way: Way, use
             or _from_person(name, value, asked)
             or _from_way(name, value, way)
             or _from_model(name, value, model)
+            or _from_calibration_alike(name, value, used)
         )
 
     return find
@@ -123,11 +126,20 @@ def _same(a: float, b: float) -> bool:
 
 
 def _from_calibration(name: str, value: float, used: list[Used]) -> Origin | None:
-    named = ((t, e) for t, e in used if name in e.values and _same(e.values[name], value))
-    alike = (
-        (t, e) for t, e in used if any(_same(v, value) and _may_be(name, key, v, t) for key, v in e.values.items())
+    return _of_first((t, e, value) for t, e in used if name in e.values and _same(e.values[name], value))
+
+
+def _from_calibration_alike(name: str, value: float, used: list[Used]) -> Origin | None:
+    """A calibrated number under another name; asked last, since whatever has the very name knows better."""
+    return _of_first(
+        (t, e, value)
+        for t, e in used
+        if any(_same(v, value) and _may_be(name, key, v, t) for key, v in e.values.items())
     )
-    for table, entry in (*named, *alike):
+
+
+def _of_first(matches: Iterator[tuple[str, Efficiency, float]]) -> Origin | None:
+    for table, entry, value in matches:
         fact = Fact(value, Unit.RATIO, entry.source)
         if table in DEFINITIONS:
             return Origin(Certainty.EXACT, fact)
@@ -141,7 +153,10 @@ def _may_be(name: str, key: str, value: float, table: str) -> bool:
     """Whether an entry under another name is the input: a fraction is told by itself, a whole number by its name."""
     if value in {0.0, 1.0}:
         return False
-    return not float(value).is_integer() or table in DEFINITIONS or bool(set(name.split("_")) & set(key.split("_")))
+    words = set(name.split("_"))
+    if table in DEFINITIONS:
+        return "bits" in words
+    return not float(value).is_integer() or bool((words & set(key.split("_"))) - COMMON_WORDS)
 
 
 def _from_machine(name: str, value: float, machine: Machine) -> Origin | None:
