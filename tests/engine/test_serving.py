@@ -118,6 +118,7 @@ def test_a_gpu_without_bf16_is_told_that_fp16_is_taken(serve, gpu, precision, to
 def test_expert_parallelism_says_what_it_changes(serve, model, said):
     plain, spread = (serve(model, count=4, tensor_parallel=4, expert_parallel=asked) for asked in (False, True))
     assert said in {message.id for message in spread.remarks} - {message.id for message in plain.remarks}
+    assert (plain.way.expert_parallel, spread.way.expert_parallel) == (1, 4 if model == MIXTURE else 1)
 
 
 def test_shapes_and_formats_alone_are_exact(serve):
