@@ -1,4 +1,4 @@
-"""The window with its real places over the real catalog: what no place can check by itself, and the README's pictures."""
+"""The window with its real places over the real catalog, which no place can check alone, and the README's pictures."""
 
 import pytest
 from PySide6.QtCore import Qt

@@ -15,7 +15,7 @@ from gpuplanner.workload.training import Training
 ENGLISH = Translator(Language.ENGLISH)
 SERVING: dict[str, Any] = {"format": "gpuplan/1", "workload": {"kind": "serving", "model": {"catalog_id": "m"}}}
 TRAINING: dict[str, Any] = {"format": "gpuplan/1", "workload": {"kind": "training", "model": {"catalog_id": "m"}}}
-GROUPS = {"constraints": Constraints, "machine": MachineChoice}
+GROUPS: dict[str, type[BaseModel]] = {"constraints": Constraints, "machine": MachineChoice}
 
 
 def numbers_of(model: type[BaseModel]) -> list[str]:
