@@ -160,6 +160,8 @@ def _between(model: ModelNumbers, gpu: GpuNumbers, way: WayNumbers, tokens: Numb
 
 
 def _fetch(server: ServerNumbers, way: WayNumbers, passes: Number) -> Number:
+    if isinstance(server.offload_bytes, float) and not server.offload_bytes:
+        return 0.0  # nothing to explain
     return serving_time.fetch_seconds(
         passes, way.pipeline_parallel, server.offload_bytes, server.pcie_bytes_per_s, server.pcie_efficiency
     )
