@@ -25,6 +25,7 @@ from gpuplanner.engine.serving_memory import (
     sequence_bytes,
 )
 from gpuplanner.engine.serving_model import FORMATS, model_numbers
+from gpuplanner.engine.validation.cells import count, needed, positive
 from gpuplanner.engine.validation.kv_shapes import CacheShape, cache_of_text, format_of_text
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext, outcome_of, refusal
 from gpuplanner.figures import Certainty, Figure, Rung
@@ -73,11 +74,11 @@ class KvPools:
         log = _placed(row, context)
         stage = layers_of_fullest_stage(log.numbers.layers, 1.0)
         per_token = float(sequence_bytes(log.numbers, log.way, stage, 1.0, with_state=False))
-        pool = row.number(AVAILABLE)
+        pool = positive(row, AVAILABLE)
         if row.text(PER_TOKEN):
             yield outcome_of(row, self.name, PER_TOKEN, per_token)
         if row.text(NEED):
-            need = reserved_sequence_bytes(log.numbers, log.server, log.way, stage, row.required("max_len"))
+            need = reserved_sequence_bytes(log.numbers, log.server, log.way, stage, needed(row, "max_len", positive))
             yield outcome_of(row, self.name, NEED, _printed(row, NEED, float(need), GIB), scale=1.0 / GIB)
         if row.text(TOKENS) and pool is not None:
             tokens = float(kv_cache.pool_tokens(pool * GIB, per_token))
@@ -113,7 +114,7 @@ def _placed(row: Row, context: ValidationContext) -> _Log:
     serving = Serving(
         model=ModelChoice(catalog_id=row.text("model") or "row"),
         server=Server.VLLM,
-        input_tokens=max(int(row.number("max_len") or DEFAULT_LENGTH) - 1, 1),
+        input_tokens=max(int(positive(row, "max_len") or DEFAULT_LENGTH) - 1, 1),
         output_tokens=1,
         memory_utilisation=_share(row),
     )
@@ -125,9 +126,9 @@ def _placed(row: Row, context: ValidationContext) -> _Log:
         numbers = model_numbers(model, _weight_format(row, model), kv_format, context.efficiencies)
     else:
         numbers = _only_cache(shape)
-    ranks = shape.ranks if shape and shape.ranks else (1 if shape else int(row.number("n_gpu") or 1))
+    ranks = shape.ranks if shape and shape.ranks else (1 if shape else count(row, "n_gpu") or 1)
     return _Log(
-        numbers, server, WayNumbers(float(ranks), 1.0, 1.0), model, gpu, row.number("max_len") or DEFAULT_LENGTH
+        numbers, server, WayNumbers(float(ranks), 1.0, 1.0), model, gpu, positive(row, "max_len") or DEFAULT_LENGTH
     )
 
 

@@ -9,6 +9,7 @@ from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gemm import matrix_flop_per_s
 from gpuplanner.engine.serving_figures import spread_of
+from gpuplanner.engine.validation.cells import needed, positive
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext, outcome_of
 from gpuplanner.figures import Certainty, Figure
 from gpuplanner.messages import InputError, msg
@@ -100,7 +101,7 @@ def shape_of(row: Row, context: ValidationContext) -> Shape:
     if printed is None:
         raise InputError(msg("validation.unknown_value", column="shape", text=row.text("shape")[:40]))
     rows, columns, depth = map(float, printed.groups())
-    return Shape(gpu, kind, bits, row.required("datasheet_dense_tflops") * TERA, rows, columns, depth)
+    return Shape(gpu, kind, bits, needed(row, "datasheet_dense_tflops", positive) * TERA, rows, columns, depth)
 
 
 def _gpu(row: Row, context: ValidationContext) -> Gpu:

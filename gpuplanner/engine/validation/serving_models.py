@@ -19,6 +19,7 @@ from gpuplanner.catalog.parameters import (
     plain_mlp_parameters,
     total_parameters,
 )
+from gpuplanner.engine.validation.cells import count, needed, positive
 from gpuplanner.engine.validation.rows import Row
 from gpuplanner.messages import InputError, msg
 
@@ -29,7 +30,7 @@ COUNT_TOLERANCE = 0.15
 
 def architecture_of_row(row: Row) -> ModelArchitecture:
     """The model of a row from its sizes. Raises InputError when they are missing or do not add up to its parameters."""
-    published = row.required("params_b") * 1e9
+    published = needed(row, "params_b", positive) * 1e9
     candidates = list(_candidates(row))
     best = min(candidates, key=lambda model: abs(total_parameters(model) - published))
     if abs(total_parameters(best) / published - 1) > COUNT_TOLERANCE:
@@ -39,8 +40,8 @@ def architecture_of_row(row: Row) -> ModelArchitecture:
 
 
 def _candidates(row: Row) -> Iterator[ModelArchitecture]:
-    layers, hidden = int(row.required("n_layers")), int(row.required("hidden"))
-    vocabulary, width = int(row.required("vocab")), int(row.required("ffn"))
+    layers, hidden = needed(row, "n_layers", count), needed(row, "hidden", count)
+    vocabulary, width = needed(row, "vocab", count), needed(row, "ffn", count)
     attention = _attention(row, hidden)
     experts, chosen = int(row.number("n_experts") or 0), int(row.number("top_k") or 0)
     table = embedding_parameters(vocabulary, hidden)
@@ -71,7 +72,7 @@ def _candidates(row: Row) -> Iterator[ModelArchitecture]:
 
 
 def _attention(row: Row, hidden: int) -> Attention:
-    heads = int(row.required("n_heads"))
+    heads = needed(row, "n_heads", count)
     if row.text("mla") == "1":
         weights = latent_attention_parameters(hidden, heads, LATENT_RANK, ROTARY_DIM, NOPE_DIM, VALUE_DIM)
         query = low_rank_query_parameters(hidden, QUERY_RANK, heads, NOPE_DIM + ROTARY_DIM)
@@ -79,8 +80,8 @@ def _attention(row: Row, hidden: int) -> Attention:
             kind=AttentionKind.MLA, heads=heads, kv_heads=heads, head_dim=NOPE_DIM + ROTARY_DIM,
             value_head_dim=VALUE_DIM, cache_elements_per_token=LATENT_RANK + ROTARY_DIM, parameters=weights + query,
         )  # fmt: skip
-    kv_heads = int(row.required("n_kv_heads"))
-    size = int(row.number("head_dim") or hidden // heads)
+    kv_heads = needed(row, "n_kv_heads", count)
+    size = count(row, "head_dim") or hidden // heads
     return Attention(
         kind=AttentionKind.FULL, heads=heads, kv_heads=kv_heads, head_dim=size, value_head_dim=size,
         cache_elements_per_token=cache_elements(kv_heads, size, size), cache_shards=kv_heads,

@@ -18,6 +18,7 @@ from gpuplanner.engine.serving_inputs import LoadNumbers, ModelNumbers, ServerNu
 from gpuplanner.engine.serving_machine import Found, gpu_numbers, server_numbers
 from gpuplanner.engine.serving_model import model_numbers
 from gpuplanner.engine.serving_numbers import ServingNumbers, serving_numbers
+from gpuplanner.engine.validation.cells import count, positive
 from gpuplanner.engine.validation.rows import Row, ValidationContext
 from gpuplanner.engine.validation.serving_models import architecture_of_row
 from gpuplanner.messages import InputError, msg
@@ -100,8 +101,8 @@ def placed(row: Row, context: ValidationContext) -> PlacedRow:
     gpu = _gpu(row, context)
     precision = precision_of_row(row, model, gpu)
     cache = cache_precision(row, precision, profile)
-    stated = row.number("n_gpus") or (row.number("tp") or 1) * (row.number("pp") or 1)
-    gpus = int(stated) if row.text("gpu") else _enough(model, precision, gpu, context)
+    stated = count(row, "n_gpus") or (count(row, "tp") or 1) * (count(row, "pp") or 1)
+    gpus = stated if row.text("gpu") else _enough(model, precision, gpu, context)
     machine = machine_of_row(row, gpu, gpus)
     found = gpu_numbers(machine, precision, profile, False, context.efficiencies)
     numbers = model_numbers(model, precision, cache, context.efficiencies)
@@ -191,7 +192,7 @@ def _enough(model: ModelArchitecture, precision: str, gpu: Gpu, context: Validat
 
 
 def _memory(row: Row) -> float | None:
-    size = row.number("gpu_mem_gb")
+    size = positive(row, "gpu_mem_gb")
     return size * GB if size else None
 
 
@@ -207,7 +208,7 @@ def _load(row: Row) -> tuple[LoadNumbers, bool]:
     if answer is None:
         answer = SHORT_ANSWER
     listed = mode == "offline_throughput" or (mode == "online" and MLPERF in notes)
-    concurrency = row.number("concurrency_or_batch")
+    concurrency = positive(row, "concurrency_or_batch")
     if mode in {"decode", "prefill", "single_stream"} and concurrency is None:
         concurrency = 1.0
     if concurrency is None and not listed:
@@ -240,7 +241,7 @@ def _way(row: Row, gpus: int, profile: str) -> WayNumbers | None:
     With attention split by requests ("attention_dp", or expert parallelism over more GPUs than tensor parallelism) the
     tensor-parallel group is all GPUs, in groups that attend to requests of their own.
     """
-    tensor, pipeline = row.number("tp"), row.number("pp")
+    tensor, pipeline = count(row, "tp"), count(row, "pp")
     if profile in LAYER_SPLIT and (tensor or 1) * (pipeline or 1) < gpus:
         return WayNumbers(1.0, float(gpus), 1.0)
     if tensor is None and pipeline is None and gpus > 1:
@@ -248,7 +249,7 @@ def _way(row: Row, gpus: int, profile: str) -> WayNumbers | None:
     stages = pipeline or 1.0
     stated = re.search(r"attention_dp=(\d+)", row.text("notes"))
     shared = min(float(stated.group(1)), gpus / stages) if stated else 1.0
-    experts = row.number("ep") or 1.0
+    experts = count(row, "ep") or 1
     if tensor is None:
         return WayNumbers(gpus / stages, stages, 1.0, shared)
     if shared > 1 or experts > tensor:

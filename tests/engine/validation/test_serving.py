@@ -6,6 +6,8 @@ from math import inf
 from statistics import median
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from gpuplanner.catalog.names import names_of
 from gpuplanner.engine.machine import Topology
@@ -165,6 +167,11 @@ def test_each_filled_cell_gets_an_outcome_and_an_empty_one_none(context):
         ({"weight_precision": "fp3"}, "validation.unknown_value"),
         ({"gpu": "a GPU of 2031"}, "names.unknown"),
         ({"isl": "many"}, "validation.not_a_number"),
+        ({"n_gpus": "0"}, "validation.unknown_value"),
+        ({"tp": "1.5"}, "validation.unknown_value"),
+        ({"pp": "0"}, "validation.unknown_value"),
+        ({"concurrency_or_batch": "0"}, "validation.unknown_value"),
+        ({"model": "unknown", "params_b": "0"}, "validation.unknown_value"),
         ({"model": "unknown", "params_b": "80"}, "serving.sizes_do_not_add_up"),
         ({"model": "unknown", "n_layers": ""}, "validation.empty_cell"),
     ],
@@ -236,6 +243,19 @@ def test_a_matrix_multiplication_reaches_a_part_of_its_peak(context):
         rates[shape] = float(outcome.predicted or 0)
     assert rates["8192x8192x8192"] == pytest.approx(700, rel=0.15)
     assert 0 < rates["16x8192x8192"] < 70
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    column=st.sampled_from([c for c in ONLINE if c not in {"model", "engine"}] + ["ep", "weight_precision", "link"]),
+    cell=st.sampled_from(["", "0", "1", "3", "64", "0.5", "1e-300", "999999", "x", "1e18"]),
+    other=st.sampled_from(["tp", "pp", "n_gpus", "isl", "osl", "concurrency_or_batch", "head_dim"]),
+)
+def test_any_cell_gives_a_number_or_a_reason(column, cell, other, context):
+    filled = {TOKEN: "8", FIRST: "90", OUTPUT: "900", MEMORY: "60"}
+    for outcome in told(context, **filled, **{other: "2", column: cell}).values():
+        if outcome.refused is None:
+            assert 0 <= outcome.low <= outcome.predicted <= outcome.high < inf
 
 
 FILES = ("inference_llm", "inference_llm_online", "kv_cache", "achievable_compute")
