@@ -24,5 +24,5 @@ shift
 step "format (make format mends it)" ruff format --quiet --check .
 step "lint" ruff check --quiet .
 step "types" mypy
-step "imports" importlinter.cli lint --no-logo
+step "imports" lint-imports --no-logo
 [ "$purpose" = lint ] || step "tests" pytest "$@"
