@@ -88,7 +88,9 @@ def network_share_bytes(payload_bytes: Number, nodes: Number, members_per_node: 
 
 @formula(
     Unit.SECOND,
-    "pipelined(latency_s + network_latency_s, max(wire inside, passes · network_share / (network · efficiency)))",
+    "pipelined(latency_s + network_latency_s, max(passes · payload_bytes · (1 - nodes / members) / (link_bytes_per_s ·"
+    " efficiency), passes · payload_bytes · (1 - 1 / nodes) · nodes / members / (network_bytes_per_s ·"
+    " network_efficiency)))",
     RING,
 )
 def spanning_seconds(
@@ -119,8 +121,8 @@ def spanning_seconds(
 @formula(
     Unit.SECOND,
     "pipelined(latency_s + network_latency_s,"
-    " max(payload_bytes · (1 - 1 / members) / (link · efficiency), payload_bytes · (1 - 1 / nodes) / (network ·"
-    " network_efficiency)))",
+    " max(payload_bytes · (1 - 1 / members) / (link_bytes_per_s · efficiency),"
+    " payload_bytes · (1 - 1 / nodes) / (network_bytes_per_s · network_efficiency)))",
     RING,
 )
 def spanning_all_to_all_seconds(

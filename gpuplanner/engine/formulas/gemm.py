@@ -43,7 +43,12 @@ def overlapped_seconds(memory_s: Number, compute_s: Number, overlap_loss: Number
     return maximum(memory_s, compute_s) + overlap_loss * minimum(memory_s, compute_s)
 
 
-@formula(Unit.FLOP_PER_S, "2 · rows · columns · depth / (floor_s + overlapped(read, multiply))", ROOFLINE)
+@formula(
+    Unit.FLOP_PER_S,
+    "2 · rows · columns · depth / (floor_s + overlapped(columns · depth · bits_per_weight / 8 / (hbm_bytes_per_s ·"
+    " hbm_share), padded(rows, padding_tokens) / (flop_per_s · utilisation), overlap_loss))",
+    ROOFLINE,
+)
 def matrix_flop_per_s(
     rows: Number,
     columns: Number,

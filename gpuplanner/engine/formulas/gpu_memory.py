@@ -17,7 +17,7 @@ def phase_bytes(part_bytes: tuple[Number, ...]) -> Number:
     return sum(part_bytes, start=0.0)
 
 
-@formula(Unit.COUNT, "largest whole number with needed_bytes ≤ usable_bytes", "found by trying")
+@formula(Unit.COUNT, "largest number tried with needed_bytes ≤ usable_bytes", "found by trying")
 def largest_that_fitted(tried: Number, needed_bytes: Number, usable_bytes: Number) -> Number:  # noqa: ARG001
     """The largest number that was tried and fits, beside what it needs and what there is."""
     return tried * 1.0

@@ -161,7 +161,7 @@ def needed_bytes(fixed_bytes: Number, cache_bytes: Number) -> Number:
     return fixed_bytes + cache_bytes
 
 
-@formula(Unit.BYTE, "fixed_bytes + max(pool_bytes, 0) where the pool is taken whole, else + cache_bytes", VLLM)
+@formula(Unit.BYTE, "fixed_bytes + takes_whole_pool · max(pool_bytes, 0) + (1 - takes_whole_pool) · cache_bytes", VLLM)
 def reserved_bytes(fixed_bytes: Number, pool_bytes: Number, cache_bytes: Number, takes_whole_pool: Number) -> Number:
     """Memory that the server takes on one GPU; `cache_bytes` where it allocates only what its slots need."""
     return fixed_bytes + takes_whole_pool * maximum(pool_bytes, 0.0) + (1.0 - takes_whole_pool) * cache_bytes

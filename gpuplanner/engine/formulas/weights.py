@@ -13,7 +13,7 @@ def stored_bytes(parameters: Number, bits_per_weight: Number) -> Number:
 
 @formula(
     Unit.BYTE,
-    "head_bytes + embedding_bytes + beside_bytes on one stage; the larger of the first two on several",
+    "head_bytes + embedding_bytes + beside_bytes; the larger of the first two where pipeline_parallel > 1",
     "the first stage has the embedding, the last one the output projection",
 )
 def edge_bytes(head_bytes: Number, embedding_bytes: Number, beside_bytes: Number, pipeline_parallel: Number) -> Number:

@@ -249,7 +249,7 @@ def _way(row: Row, gpus: int, profile: str) -> WayNumbers | None:
     stages = pipeline or 1.0
     stated = re.search(r"attention_dp=(\d+)", row.text("notes"))
     shared = min(float(stated.group(1)), gpus / stages) if stated else 1.0
-    experts = count(row, "ep") or 1
+    experts = row.number("ep") or 1.0
     if tensor is None:
         return WayNumbers(gpus / stages, stages, 1.0, shared)
     if shared > 1 or experts > tensor:
