@@ -4,11 +4,12 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from gpuplanner.catalog.entries import Gpu, Instance, Model
+from gpuplanner.catalog.entries import Gpu, Instance, Model, Rule
+from gpuplanner.catalog.search import EntryKind, Hit
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context, print_json
-from gpuplanner.facts import Fact, Known
-from gpuplanner.messages import InputError
+from gpuplanner.facts import Fact, Known, Source
+from gpuplanner.messages import InputError, Language, on_one_line
 from gpuplanner.units import MIB
 
 Entry = Gpu | Instance | Model
@@ -23,8 +24,20 @@ def search(options: argparse.Namespace, context: Context) -> int:
     elif not hits:
         print(context.text("cli.nothing_found", query=safe(query)))
     else:
-        print("\n".join(columns([[context.text(f"cli.kind.{h.kind}"), safe(h.name), safe(h.id)] for h in hits])))
+        print("\n".join(columns([_hit(hit, context) for hit in hits])))
     return 0 if hits else 1
+
+
+def _hit(hit: Hit, context: Context) -> list[str]:
+    """Kind, name and id; a statement of a guide comes with our verdict, since many of them are wrong."""
+    name = safe(hit.title(context.translator.language))
+    if hit.kind is EntryKind.RULE:
+        name = f"{name} [{_verdict(hit.detail, context)}]"
+    return [context.text(f"cli.kind.{hit.kind}"), name, safe(hit.id)]
+
+
+def _verdict(verdict: str, context: Context) -> str:
+    return context.text(f"catalog.verdict.{verdict.replace(' ', '_')}")
 
 
 def resolve(options: argparse.Namespace, context: Context) -> int:
@@ -42,7 +55,11 @@ def resolve(options: argparse.Namespace, context: Context) -> int:
 
 
 def show(options: argparse.Namespace, context: Context) -> int:
-    """Show one entry with every fact, its basis, its source and its date. Exit code 1 when the name is ambiguous."""
+    """Show one entry with every fact, its basis, its source and its date, or a rule with our verdict and why."""
+    rule = next((rule for rule in context.workspace.catalog.rules if [rule.id] == options.text), None)
+    if rule is not None:
+        print_json(_rule_data(rule)) if options.json else print("\n".join(_rule_lines(rule, context)))
+        return 0
     found = context.workspace.resolve(" ".join(options.text), options.kind, _memory_bytes(options))
     if found.id is None:
         raise InputError(found.reason)
@@ -54,6 +71,21 @@ def show(options: argparse.Namespace, context: Context) -> int:
     else:
         print("\n".join(_lines(entry, context)))
     return 0
+
+
+def _rule_lines(rule: Rule, context: Context) -> Iterator[str]:
+    chinese = context.translator.language is Language.CHINESE
+    yield safe(rule.claim_zh if chinese else rule.claim_en)
+    yield f"  {_verdict(rule.verdict, context)}"
+    yield f"  {on_one_line(rule.reason_zh if chinese else rule.reason_en)}"
+    yield f"  {_cited(rule.source, context)}"
+
+
+def _rule_data(rule: Rule) -> dict[str, Any]:
+    claims = {"en": rule.claim_en, "zh": rule.claim_zh}
+    reasons = {"en": rule.reason_en, "zh": rule.reason_zh}
+    source = {"source": rule.source.citation, "date": rule.source.date or None, "from_memory": rule.source.from_memory}
+    return {"id": rule.id, "claim": claims, "verdict": rule.verdict, "reason": reasons} | source
 
 
 def _memory_bytes(options: argparse.Namespace) -> float | None:
@@ -95,7 +127,12 @@ def _lines(entry: Entry, context: Context) -> Iterator[str]:
         for place, fact in enumerate((known.fact, *known.others)):
             label = context.text(f"fact.{name}") if place == 0 else f"  {context.text('cli.other_source')}"
             rows.append(
-                [f"  {label}", context.number(fact.value, fact.unit), _basis(fact, context), _source(fact, context)]
+                [
+                    f"  {label}",
+                    context.number(fact.value, fact.unit),
+                    _basis(fact, context),
+                    _cited(fact.source, context),
+                ]
             )
     yield from columns(rows, right=(1,))
     if isinstance(entry, Instance):
@@ -106,17 +143,18 @@ def _lines(entry: Entry, context: Context) -> Iterator[str]:
             yield f"  {context.text('cli.no_price')}"
     if isinstance(entry, Gpu):
         for remark in entry.remarks:
-            chinese = context.translator.language.value == "zh_CN"
+            chinese = context.translator.language is Language.CHINESE
             yield f"  ! {safe(remark.text_zh if chinese else remark.text_en)}"
 
 
 def _basis(fact: Fact, context: Context) -> str:
-    return ", ".join(context.text(f"basis.{part.name.lower()}") for part in fact.basis)
+    comma = "，" if context.translator.language is Language.CHINESE else ", "
+    return comma.join(context.text(f"basis.{part.name.lower()}") for part in fact.basis)
 
 
-def _source(fact: Fact, context: Context) -> str:
-    where = context.text("cli.from_memory") if fact.source.from_memory else safe(fact.source.citation)
-    return f"{where} ({fact.source.date})" if fact.source.date else where
+def _cited(source: Source, context: Context) -> str:
+    where = context.text("cli.from_memory") if source.from_memory else safe(source.citation)
+    return f"{where} ({source.date})" if source.date else where
 
 
 def _data(entry: Entry) -> dict[str, Any]:

@@ -16,6 +16,8 @@ Text = Callable[..., str]
 """Renders a message by its id, with its values by name."""
 MOST = 1_000_000_000
 """The largest count that an option takes: GPUs, lines, MiB of a memory."""
+SHOWN_LEVELS = 2
+"""How many levels of a derivation are printed when none are asked for: the whole of one is hundreds of lines."""
 Run = Callable[[argparse.Namespace, "Context"], int]
 
 
@@ -64,6 +66,7 @@ def _recommend(parser: argparse.ArgumentParser, text: Text) -> None:
 def _explain(parser: argparse.ArgumentParser, text: Text) -> None:
     _plan(parser, text)
     parser.add_argument("figure", metavar="FIGURE", nargs="?", help=text("cli.help.figure"))
+    parser.add_argument("--depth", type=_count(text), default=SHOWN_LEVELS, metavar="N", help=text("cli.help.depth"))
 
 
 def _validate(parser: argparse.ArgumentParser, text: Text) -> None:

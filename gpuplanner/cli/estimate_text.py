@@ -122,9 +122,12 @@ def _host(estimate: Estimate, context: Context) -> Iterator[str]:
     rules = []
     for need in estimate.host:
         unit = need.need.unit
-        offered = "?" if need.offered is None else context.number(need.offered, unit)
+        if need.offered is None:
+            offered = context.text("cli.offered_unknown")
+        else:
+            offered = context.text("cli.offered", amount=context.number(need.offered, unit))
         name = context.text(f"host.{need.id}")
-        rows.append([name, context.number(need.need.value, unit), context.text("cli.offered", amount=offered)])
+        rows.append([name, context.number(need.need.value, unit), offered])
         rules += [[f"  {name}", context.number(v, unit), _rule_name(rule, context)] for rule, v in need.rules]
     yield from columns(rows, right=(1,))
     if rules:

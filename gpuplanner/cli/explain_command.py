@@ -38,7 +38,7 @@ def explain(options: argparse.Namespace, context: Context) -> int:
     if options.json:
         print_json(figure_data(figure) | {"name": options.figure, "derivation": _tree(figure)})
     else:
-        print("\n".join(_lines(options.figure, figure, estimate, context)))
+        print("\n".join(_lines(options.figure, figure, options.depth, estimate, context)))
     return 0
 
 
@@ -58,7 +58,7 @@ def named_figures(estimate: Estimate) -> Iterator[tuple[str, Figure]]:
     yield from ((f"host.{need.id}", need.need) for need in estimate.host)
 
 
-def _lines(name: str, figure: Figure, estimate: Estimate, context: Context) -> Iterator[str]:
+def _lines(name: str, figure: Figure, depth: int, estimate: Estimate, context: Context) -> Iterator[str]:
     yield f"{name} = {context.number(figure.value, figure.unit)}   {machine_name(estimate, context)}"
     extent = context.range(figure)
     yield f"  {certainty(figure, context)}" + (
@@ -67,8 +67,12 @@ def _lines(name: str, figure: Figure, estimate: Estimate, context: Context) -> I
     if figure.why:
         yield f"  {context.text(figure.why)}"
     yield ""
-    derivation = explanation_lines(figure, context.translator, context.display)
+    derivation = explanation_lines(figure, context.translator, context.display, depth)
     yield from derivation or [context.text("cli.explain.given")]
+    hidden = len(explanation(figure)) - len(derivation)
+    if hidden:
+        yield ""
+        yield context.text("cli.explain.deeper", hidden=hidden, depth=depth + 2)
 
 
 def _tree(figure: Figure) -> list[dict[str, Any]]:

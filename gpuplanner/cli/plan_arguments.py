@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from gpuplanner.cli.context import Context
-from gpuplanner.messages import InputError, msg
+from gpuplanner.messages import InputError, msg, shortened
 from gpuplanner.paths import is_there
 from gpuplanner.store.plan_files import read_plan
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.plan_text import LARGEST_PLAN_BYTES, parse_json, parse_plan, plan_from_data
 from gpuplanner.workload.reading import read_model_file
 
-MODEL_FILES = (".json", ".safetensors", ".gguf")
+WEIGHT_FILES = (".safetensors", ".gguf")
+MODEL_FILES = (".json", *WEIGHT_FILES)
 """How the names of files end that a model can be read from; no model of the catalog is called so."""
 
 
@@ -59,6 +60,8 @@ def _named(name: str, context: Context) -> Plan:
     preset = context.workspace.presets.get(name)
     if preset is not None and not is_there(Path(name)):
         return preset
+    if Path(name).name == "config.json" or Path(name).suffix.lower() in WEIGHT_FILES:
+        raise InputError(msg("cli.model_as_plan", file=shortened(name, 60)))
     return read_plan(Path(name))
 
 

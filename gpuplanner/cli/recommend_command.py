@@ -9,6 +9,7 @@ from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.estimate_text import MARKS, way_name
 from gpuplanner.cli.figures_data import machine_data, message_data, way_data
 from gpuplanner.cli.plan_arguments import plan_of
+from gpuplanner.engine.estimate import Fit
 from gpuplanner.engine.search.result import Candidate, Rejection, SearchResult
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
@@ -54,7 +55,13 @@ def _print(plan: Plan, result: SearchResult, seconds: float, options: argparse.N
     print(context.text("cli.recommend.counted", carried=carried, all=carried + rejected, ways=ways, time=spent))
     print()
     if result.candidates:
-        print("\n".join(_table(plan, result.candidates[: options.limit], context)))
+        shown_candidates = result.candidates[: options.limit]
+        order = context.text(f"cli.recommend.order.{plan.constraints.objective.name.lower()}")
+        print(context.text("cli.recommend.order", order=order, shown=len(shown_candidates)))
+        print("\n".join(_table(plan, shown_candidates, context)))
+        if any(candidate.fit is Fit.TIGHT for candidate in shown_candidates):
+            print()
+            print(context.text("cli.recommend.tight", mark=MARKS[Fit.TIGHT]))
     else:
         print(context.text("cli.recommend.none"))
     shown = result.rejections if options.why_not else result.rejections[: 0 if result.candidates else NEAREST]
@@ -80,7 +87,8 @@ def _table(plan: Plan, candidates: tuple[Candidate, ...], context: Context) -> l
 def candidate_name(candidate: Candidate) -> str:
     """The offer and its GPUs in a few words: `2 × AWS p5.48xlarge (16 × H100 SXM5 80GB)`."""
     machine = candidate.machine
-    gpus = f"{machine.gpus} × {machine.gpu.name}"
+    fraction = "" if machine.gpu_fraction == 1 else f"{machine.gpu_fraction} "
+    gpus = f"{machine.gpus} × {fraction}{machine.gpu.name}"
     if machine.instance is None:
         return gpus
     return f"{machine.nodes} × {machine.instance.provider} {machine.instance.name} ({gpus})"

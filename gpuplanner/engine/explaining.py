@@ -3,16 +3,20 @@
 Names are message ids: `formula.<id>` for a step, `term.<name>` for an input.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import isinf
+from math import inf, isinf
 from typing import Any
 
 from gpuplanner.engine.formulas.terms import TERM_UNITS
 from gpuplanner.figures import Certainty, Figure, Formula, Origin, Step
 from gpuplanner.messages import Translator, msg
 from gpuplanner.units import Display, Unit, digits, show
+
+_TERM = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+|\b[a-z]{3,}\b(?!\()")
+_SIGNS = str.maketrans({"·": "×", "*": "×", "/": "÷", "-": "−"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +84,20 @@ def _rows(step: Step, depth: int, term: str, opened: set[int]) -> Iterator[Expla
         yield from _rows(inner, depth + 1, "", opened)
 
 
-def explanation_lines(figure: Figure, translator: Translator, display: Display) -> list[str]:
-    """The derivation as lines of text, two spaces a level, as it is copied and printed."""
-    return [f"{'  ' * row.depth}{row_text(row, translator, display)}" for row in explanation(figure)]
+def explanation_lines(figure: Figure, translator: Translator, display: Display, deepest: float = inf) -> list[str]:
+    """The derivation as lines of text, two spaces a level, as it is copied and printed; no level below `deepest`."""
+    rows = [row for row in explanation(figure) if row.depth <= deepest]
+    return [f"{'  ' * row.depth}{row_text(row, translator, display)}" for row in rows]
+
+
+def equation_text(equation: str, translator: Translator) -> str:
+    """An equation with the names of its terms in words, as the rows below it are called."""
+
+    def word(found: re.Match[str]) -> str:
+        message_id = f"term.{found[0]}"
+        return translator.text(message_id) if translator.has(message_id) else found[0].replace("_", " ")
+
+    return _TERM.sub(word, equation.translate(_SIGNS))
 
 
 def row_text(row: ExplanationRow, translator: Translator, display: Display) -> str:
@@ -93,7 +108,8 @@ def row_text(row: ExplanationRow, translator: Translator, display: Display) -> s
         return f"{text} ({translator.text('explain.above')})"
     if row.formula is not None:
         reference = f" [{row.formula.reference}]" if row.formula.reference else ""
-        return f"{text} = {row.formula.equation}{reference}" if row.formula.equation else text
+        equation = equation_text(row.formula.equation, translator)
+        return f"{text} = {equation}{reference}" if equation else text
     parts = []
     if row.origin is not None:
         parts.append(translator.text(row.origin.note or msg(f"explain.kind.{row.origin.certainty.name.lower()}")))

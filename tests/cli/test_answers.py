@@ -118,10 +118,43 @@ def test_explain_lists_the_figures_and_refuses_others(capsys: pytest.CaptureFixt
 
 
 def test_an_explanation_names_formula_inputs_and_sources(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "chat-70b", "tpot_s", *PAIR]) == 0
+    assert main(["explain", "chat-70b", "tpot_s", *PAIR, "--depth", "9"]) == 0
     out = capsys.readouterr().out
     assert "3.350 TB/s" in out
     assert "=" in out
+
+
+def test_an_explanation_stops_at_the_depth_asked_for_and_says_what_is_deeper(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def lines(depth: str) -> list[str]:
+        assert main(["explain", "chat-70b", "tpot_s", *PAIR, "--depth", depth]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    short, whole = lines("1"), lines("99")
+    assert len(short) < 20 < len(whole)
+    assert "--depth 3" in short[-1]
+    assert not any("--depth" in line for line in whole)
+    equations = [line for line in whole if " = " in line]
+    assert not [line for line in equations if "hbm_bytes_per_s" in line or "prefill_share_s" in line]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_rule_comes_with_our_verdict(language: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["catalog", "search", "显存", "--lang", language]) == 0
+    found = capsys.readouterr().out
+    assert ("矛盾" if language == "zh" else "[Contradicts") in found
+    assert main(["catalog", "show", "tiers-vcpu-twice-gb", "--lang", language]) == 0
+    assert ("矛盾" if language == "zh" else "Contradicts") in capsys.readouterr().out
+    _, rule = run_json(capsys, "catalog", "show", "tiers-vcpu-twice-gb")
+    assert rule["verdict"] == "contradicts"
+
+
+def test_a_slice_of_a_gpu_is_not_ranked_as_a_whole_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recommend", "laptop-8b", "--limit", "500"]) == 0
+    out = capsys.readouterr().out
+    assert "g4-standard-6 (1 × 1/8 RTX PRO 6000" in out
+    assert "cheapest first" in out
 
 
 def test_recommend_ranks_and_says_why_not(capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,6 +181,7 @@ def test_flags_change_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
         (["--gpu", "no such card"], "no such card"),
         (["--machine", "nosuch.large"], "nosuch.large"),
         (["--model", "gpt-17"], "gpt-17"),
+        (["--machine", "p5.48xlarge", "--gpus", "2"], "machine.nodes"),
         (["--set", "concurrency"], "FIELD=VALUE"),
         (["--set", "concurrency=-4"], "concurrency"),
         (["--set", "a.b.c=1"], "a.b.c"),

@@ -1,12 +1,11 @@
 """A derivation as a tree for Qt: what a row says is worked out when it is looked at. Rows come from the engine."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from gpuplanner.engine.explaining import ExplanationRow, row_value
+from gpuplanner.engine.explaining import ExplanationRow, equation_text, row_value
 from gpuplanner.figures import Certainty
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.plan_place.captions import named
@@ -17,13 +16,6 @@ ROW = Qt.ItemDataRole.UserRole
 _NONE = QModelIndex()
 _SAID_BY_NOTE = frozenset({Certainty.USER, Certainty.CALIBRATED})
 """Kinds that the note of an origin says too."""
-_TERM = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+|\b[a-z]{3,}\b(?!\()")
-_SIGNS = str.maketrans({"·": "×", "*": "×", "/": "÷", "-": "−"})
-
-
-def equation_text(equation: str, appearance: Appearance) -> str:
-    """An equation with the names of its terms in words, in the language in use."""
-    return _TERM.sub(lambda found: named("term", found[0], appearance), equation.translate(_SIGNS))
 
 
 def row_name(row: ExplanationRow, appearance: Appearance) -> str:
@@ -48,7 +40,7 @@ def row_lines(row: ExplanationRow, appearance: Appearance) -> list[str]:
     """Everything about a row: name and value, equation, reference, origin."""
     lines = [f"{row_name(row, appearance)} = {row_value(row, appearance.display)}"]
     if row.formula is not None:
-        lines.append(f"= {equation_text(row.formula.equation, appearance)}")
+        lines.append(f"= {equation_text(row.formula.equation, appearance.translator)}")
         lines.append(row.formula.reference)
     lines.append(row_origin(row, appearance))
     return [line for line in lines if line]

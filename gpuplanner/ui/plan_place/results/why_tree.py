@@ -14,13 +14,13 @@ from PySide6.QtWidgets import (
     QTreeView,
 )
 
-from gpuplanner.engine.explaining import ExplanationRow, row_value
+from gpuplanner.engine.explaining import ExplanationRow, equation_text, row_value
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
 from gpuplanner.ui.painting import draw_text, rounded_box
 from gpuplanner.ui.plan_place.results.see_through import see_through
-from gpuplanner.ui.plan_place.results.why_model import ROW, Index, WhyModel, equation_text, row_name, row_origin
+from gpuplanner.ui.plan_place.results.why_model import ROW, Index, WhyModel, row_name, row_origin
 from gpuplanner.ui.tokens import RADIUS_TAG
 
 _ROW_HEIGHT = 26
@@ -121,7 +121,7 @@ class WhyTree(QTreeView):
         if row.formula is None or not row.formula.equation:
             return _ROW_HEIGHT
         width = self.viewport().width() - (row.depth + 1) * _INDENT - 2 * _PADDING
-        text = f"= {equation_text(row.formula.equation, self._appearance)}"
+        text = f"= {equation_text(row.formula.equation, self._appearance.translator)}"
         metrics = QFontMetricsF(font(TextRole.LABEL))
         lines = metrics.boundingRect(QRectF(0, 0, max(80, width), 1000), _WRAP, text).height()
         return _ROW_HEIGHT + int(lines) + 1
@@ -182,7 +182,7 @@ class _WhyDelegate(QStyledItemDelegate):
             after = QRectF(top.left() + name_width + 7, top.top(), room - name_width - 7, _ROW_HEIGHT)
             draw_text(painter, after, origin, tokens.muted)
         if row.formula is not None and row.formula.equation:
-            equation = f"= {equation_text(row.formula.equation, appearance)}"
+            equation = f"= {equation_text(row.formula.equation, appearance.translator)}"
             below = inside.adjusted(0, _ROW_HEIGHT - 4, 0, 4)
             painter.setPen(QColor(tokens.muted))
             painter.drawText(below, _WRAP, equation)
