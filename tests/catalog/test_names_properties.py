@@ -8,10 +8,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpuplanner.catalog.catalog import Catalog
+from gpuplanner.catalog.entries import GpuProperty
 from gpuplanner.catalog.names import Names, names_of
 from gpuplanner.catalog.reading import load_catalog
 from gpuplanner.messages import Language, Translator
 from gpuplanner.paths import shipped
+from gpuplanner.units import GIB
 
 TRANSLATORS = [Translator(language) for language in Language]
 
@@ -33,11 +35,14 @@ def gpu_names(catalog) -> list[str]:
 
 @pytest.fixture(scope="module")
 def spoken(catalog) -> Callable[[str], set[str]]:
-    """The digits in each name of a GPU. (A function, since the catalog itself is too much to print.)"""
+    """The digits in each name of a GPU, with the sizes that sources give it. (The catalog is too much to print.)"""
 
     def digits(gpu_id: str) -> set[str]:
         gpu = catalog.gpus[gpu_id]
-        return {_digits_of(name) for name in (gpu.name, gpu.id, *gpu.aliases)}
+        names = {_digits_of(name) for name in (gpu.name, gpu.id, *gpu.aliases)}
+        known = gpu.known(GpuProperty.MEMORY_BYTES)
+        sizes = [str(round(fact.value / GIB)) for fact in (known.fact, *known.others)] if known else []
+        return names | {name.replace(old, new) for name in names for old in sizes for new in sizes if old in name}
 
     return digits
 
