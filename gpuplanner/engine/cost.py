@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from gpuplanner.engine.formulas.cost import usd_per_hour, usd_per_job, usd_per_month, usd_per_mtoken
 from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.origins import certainty_of
 from gpuplanner.figures import Certainty, Figure
 from gpuplanner.messages import Message, msg
 from gpuplanner.units import HOURS_PER_MONTH, Unit
@@ -13,13 +14,16 @@ from gpuplanner.units import HOURS_PER_MONTH, Unit
 def cost_metrics(machine: Machine, metrics: Mapping[str, Figure]) -> tuple[dict[str, Figure], tuple[Message, ...]]:
     """The costs that follow from `metrics`, by metric id, and what is not known.
 
-    A list price is exact; what divides it by an estimated rate has that rate's range turned round.
+    A list price is exact unless it, or the rate that turned it into dollars, is from memory. What divides it by an
+    estimated rate has that rate's range turned round.
     """
     if machine.price is None:
         return {}, (msg("machines.price_unknown", machine=machine_name(machine)),)
     if machine.usd_per_hour is None:
         return {}, (msg("machines.rate_unknown", currency=machine.price.currency),)
-    certainty = Certainty.USER if machine.price.source.user else Certainty.EXACT
+    certainty = certainty_of(machine.price.source)
+    if machine.rate is not None and machine.rate.source.from_memory:
+        certainty = Certainty.RULE
     currency_per_usd = machine.rate.per_usd if machine.rate else 1.0
     hourly = float(usd_per_hour(machine.price.per_hour, currency_per_usd, machine.nodes))
     found = {

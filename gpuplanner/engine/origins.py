@@ -12,11 +12,12 @@ from typing import Any
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies, Efficiency
 from gpuplanner.catalog.entries import Gpu, GpuProperty, InstanceProperty
+from gpuplanner.engine.derived_terms import BASES
 from gpuplanner.engine.estimate import Way
 from gpuplanner.engine.machine import Machine
-from gpuplanner.facts import Fact
+from gpuplanner.facts import Fact, Source
 from gpuplanner.figures import Argument, Certainty, Origin, Step
-from gpuplanner.messages import msg
+from gpuplanner.messages import Message, msg
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.training import Training
@@ -41,6 +42,8 @@ GPU_TERMS = {"power_limit_w": GpuProperty.POWER_W}
 COMMON_WORDS = frozenset({"bytes", "gpus", "gpu", "node", "per", "s"})
 """Words that so many names have that two numbers are not the same one for sharing them."""
 BILLING_MONTH = "hours_per_month"
+NO_LIMIT = 1e29
+"""From here on a number stands for "as much as you like"."""
 
 
 class WatchedEfficiencies(Efficiencies):
@@ -81,6 +84,7 @@ def finder(plan: Plan, model: ModelArchitecture, machine: Machine, way: Way, use
             or _from_way(name, value, way)
             or _from_model(name, value, model)
             or _from_calibration_alike(name, value, used)
+            or _from_what_it_is_made_of(name, value, model)
         )
 
     return find
@@ -119,6 +123,18 @@ class Tracer:
         if below is not None:
             return replace(argument, step=below, origin=None)
         return argument if argument.origin else replace(argument, origin=self._find(argument.name, argument.value))
+
+
+def certainty_of(source: Source) -> Certainty:
+    """What kind of knowledge a published number of this source is; one from memory is no more than a rule of thumb."""
+    return Certainty.USER if source.user else Certainty.RULE if source.from_memory else Certainty.EXACT
+
+
+def _read(fact: Fact, note: Message | None = None) -> Origin:
+    """The origin of a number that was read as it was published, or remembered."""
+    if fact.source.from_memory:
+        note = msg("explain.from_memory")
+    return Origin(certainty_of(fact.source), fact, note)
 
 
 def _same(a: float, b: float) -> bool:
@@ -161,11 +177,10 @@ def _may_be(name: str, key: str, value: float, table: str) -> bool:
 
 def _from_machine(name: str, value: float, machine: Machine) -> Origin | None:
     if name == "price_per_hour" and machine.price is not None and _same(value, machine.price.per_hour):
-        certainty = Certainty.USER if machine.price.source.user else Certainty.EXACT
         note = msg("explain.price", currency=machine.price.currency)
-        return Origin(certainty, Fact(value, Unit.MONEY_PER_HOUR, machine.price.source), note)
+        return _read(Fact(value, Unit.MONEY_PER_HOUR, machine.price.source), note)
     if name == "currency_per_usd" and machine.rate is not None and _same(value, machine.rate.per_usd):
-        return Origin(Certainty.EXACT, Fact(value, Unit.RATIO, machine.rate.source))
+        return _read(Fact(value, Unit.RATIO, machine.rate.source))
     if name == "currency_per_usd" and machine.rate is None and value == 1:
         return Origin(Certainty.EXACT, note=msg("explain.in_dollars"))
     if name == BILLING_MONTH:
@@ -177,7 +192,7 @@ def _from_machine(name: str, value: float, machine: Machine) -> Origin | None:
         return Origin(Certainty.USER, note=msg("explain.from_machine"))
     network = machine.instance.properties.get(InstanceProperty.NETWORK_BIT_PER_S) if machine.instance else None
     if network is not None and name == "network_bytes_per_s" and _same(value * 8.0, network.value):
-        return Origin(Certainty.EXACT, network.fact)
+        return _read(network.fact)
     return None
 
 
@@ -186,11 +201,11 @@ def _from_gpu(name: str, value: float, gpu: Gpu) -> Origin | None:
     own = GPU_TERMS.get(name) or named.get(name)
     for known in filter(None, (gpu.known(own) if own else None,)):
         if _same(known.value, value):
-            return Origin(Certainty.EXACT, known.fact)
+            return _read(known.fact)
     if value >= DISTINCTIVE:
         for known in gpu.properties.values():
             if _same(known.value, value):
-                return Origin(Certainty.EXACT, known.fact)
+                return _read(known.fact)
     return None
 
 
@@ -213,3 +228,11 @@ def _from_model(name: str, value: float, model: ModelArchitecture) -> Origin | N
     if isinstance(known, int | float) and _same(known, value):
         return Origin(Certainty.EXACT, note=msg("explain.from_model", model=model.name))
     return None
+
+
+def _from_what_it_is_made_of(name: str, value: float, model: ModelArchitecture) -> Origin | None:
+    """What a number follows from that no source gives as it is; asked last, since it claims no source."""
+    if value >= NO_LIMIT and name != "window":
+        return Origin(Certainty.EXACT, note=msg("explain.no_limit"))
+    basis = BASES.get(name)
+    return None if basis is None else Origin(basis.certainty, note=msg(basis.note, model=model.name))

@@ -141,13 +141,16 @@ def _matrices(
     )  # fmt: skip
     weights_s = gemm.read_seconds(read, gpu.hbm_bytes_per_s, gpu.hbm_share, passes)
     pad = gpu.padding_tokens
-    flops = gemm.matrix_flops(0.0, model.mlp_parameters, rows, pad, tensor)
-    flops = gemm.matrix_flops(flops, model.attention_parameters, own_rows, pad, tensor / way.attention_ranks)
+    mlp = gemm.matrix_flops(model.mlp_parameters, rows, pad, tensor)
+    attention_flops = gemm.matrix_flops(model.attention_parameters, own_rows, pad, tensor / way.attention_ranks)
+    head: Number = 0.0
+    experts: Number = 0.0
     if decoding:
-        flops = gemm.matrix_flops(flops, model.head_parameters, rows, pad, tensor)
+        head = gemm.matrix_flops(model.head_parameters, rows, pad, tensor)
     if model.active_expert_parameters:
         chosen = moe.expert_rows(rows, gpu.expert_padding_tokens, loaded, model.experts_per_token)
-        flops = gemm.matrix_flops(flops, model.active_expert_parameters, chosen, 0.0, tensor)
+        experts = gemm.matrix_flops(model.active_expert_parameters, chosen, 0.0, tensor)
+    flops = gemm.all_matrix_flops(mlp, attention_flops, head, experts)
     compute_s = gemm.multiply_seconds(flops, gpu.flop_per_s, gpu.utilisation, passes)
     return weights_s, compute_s, gemm.overlapped_seconds(weights_s, compute_s, gpu.overlap_loss)
 

@@ -159,10 +159,10 @@ def _matrices(
     """All multiplications of one micro-batch with matrices, forward, backward and computed again."""
     tokens, tp, padding = part.tokens, layout.tensor_parallel, software.padding_tokens
     share = part.stage_layers / model.layers
-    dense = matrix_flops(0.0, model.matrix_parameters * share, tokens, padding, tp)
+    dense = matrix_flops(model.matrix_parameters * share, tokens, padding, tp)
     expert_padding = padding * model.experts / maximum(model.experts_per_token, 1.0) / layout.expert_parallel
-    routed = matrix_flops(0.0, model.active_expert_parameters * share, tokens, expert_padding, tp)
-    head = matrix_flops(0.0, model.head_matrix, tokens, padding, tp)
+    routed = matrix_flops(model.active_expert_parameters * share, tokens, expert_padding, tp)
+    head = matrix_flops(model.head_matrix, tokens, padding, tp)
     dense_s = multiply_seconds(dense, software.flop_per_s, software.matrix_utilisation)
     experts_s = multiply_seconds(routed, software.flop_per_s, software.expert_utilisation)
     head_s = multiply_seconds(head, software.wide_flop_per_s, software.wide_utilisation)

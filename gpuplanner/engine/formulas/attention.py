@@ -10,22 +10,28 @@ from gpuplanner.units import Unit
 FLASH = "Dao et al., FlashAttention-2, 2023: 4 · heads · head_dim FLOP for each pair of tokens"
 
 
-@formula(Unit.BYTE, "read_bytes + sequences · tokens · bytes_per_token", "each new token reads the cache once")
-def cache_read_bytes(read_bytes: Number, sequences: Number, tokens: Number, bytes_per_token: Number) -> Number:
+@formula(
+    Unit.BYTE, "other_kinds_bytes + sequences · earlier_tokens · bytes_per_token", "each new token reads the cache once"
+)
+def cache_read_bytes(
+    other_kinds_bytes: Number, sequences: Number, earlier_tokens: Number, bytes_per_token: Number
+) -> Number:
     """Cache that one decode step reads on one GPU, layers of one kind added to those counted before."""
-    return read_bytes + sequences * tokens * bytes_per_token
+    return other_kinds_bytes + sequences * earlier_tokens * bytes_per_token
 
 
-@formula(Unit.BYTE, "read_bytes + 2 · sequences · state_bytes", "each token reads the state and writes it")
-def state_traffic_bytes(read_bytes: Number, sequences: Number, state_bytes: Number) -> Number:
+@formula(Unit.BYTE, "other_kinds_bytes + 2 · sequences · state_bytes", "each token reads the state and writes it")
+def state_traffic_bytes(other_kinds_bytes: Number, sequences: Number, state_bytes: Number) -> Number:
     """State of linear-attention layers that one decode step moves on one GPU, added to what was counted before."""
-    return read_bytes + 2.0 * sequences * state_bytes
+    return other_kinds_bytes + 2.0 * sequences * state_bytes
 
 
-@formula(Unit.FLOP, "flops + sequences · tokens · flops_per_pair / ranks", FLASH)
-def attention_flops(flops: Number, sequences: Number, tokens: Number, flops_per_pair: Number, ranks: Number) -> Number:
-    """FLOP of one GPU for `sequences` new tokens with `tokens` earlier ones each, added to those counted before."""
-    return flops + sequences * tokens * flops_per_pair / ranks
+@formula(Unit.FLOP, "other_kinds_flops + new_tokens · earlier_tokens · flops_per_pair / ranks", FLASH)
+def attention_flops(
+    other_kinds_flops: Number, new_tokens: Number, earlier_tokens: Number, flops_per_pair: Number, ranks: Number
+) -> Number:
+    """FLOP of one GPU for new tokens with so many earlier ones each, added to those of other kinds of layers."""
+    return other_kinds_flops + new_tokens * earlier_tokens * flops_per_pair / ranks
 
 
 @formula(Unit.TOKEN, "min(prompt_tokens / 2 + prefix_tokens, window)", "causal: half of the prompt on average")
@@ -41,13 +47,23 @@ def decode_attention_seconds(read_s: Number, multiply_s: Number) -> Number:
 
 
 @formula(
-    Unit.BYTE, "moved_bytes + prompt_tokens · tokens · heads · pair_bytes / ranks", "scores written and read again"
+    Unit.BYTE,
+    "other_kinds_bytes + new_tokens · earlier_tokens · all_heads · pair_bytes / ranks",
+    "scores written and read again",
 )
 def attention_score_bytes(
-    moved_bytes: Number, prompt_tokens: Number, tokens: Number, heads: Number, pair_bytes: Number, ranks: Number
+    other_kinds_bytes: Number,
+    new_tokens: Number,
+    earlier_tokens: Number,
+    all_heads: Number,
+    pair_bytes: Number,
+    ranks: Number,
 ) -> Number:
-    """Bytes of the matrix of scores that one GPU moves for a prompt, added to those counted before."""
-    return moved_bytes + prompt_tokens * tokens * heads * pair_bytes / ranks
+    """Bytes of the matrix of scores that one GPU moves for a prompt, added to those of other kinds of layers.
+
+    `all_heads`: the query heads of all layers of this kind.
+    """
+    return other_kinds_bytes + new_tokens * earlier_tokens * all_heads * pair_bytes / ranks
 
 
 @formula(Unit.SECOND, "multiply_s + scores_s", "writing the scores does not overlap with multiplying")

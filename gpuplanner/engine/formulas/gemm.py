@@ -20,15 +20,23 @@ def read_seconds(read_bytes: Number, hbm_bytes_per_s: Number, hbm_share: Number,
 
 @formula(
     Unit.FLOP,
-    "flops + 2 · parameters · (tokens + min(padding_tokens, 4 · tokens)) / ranks",
+    "2 · parameters · (tokens + min(padding_tokens, 4 · tokens)) / ranks",
     "2 FLOP per weight and token; rows are padded to tiles, and a few rows leave the tensor cores unused",
 )
-def matrix_flops(flops: Number, parameters: Number, tokens: Number, padding_tokens: Number, ranks: Number) -> Number:
-    """FLOP of one GPU for `tokens` rows through matrices of `parameters` weights, added to those counted before.
+def matrix_flops(parameters: Number, tokens: Number, padding_tokens: Number, ranks: Number) -> Number:
+    """FLOP of one GPU for `tokens` rows through matrices of `parameters` weights.
 
     `ranks`: over how many GPUs the matrices are split.
     """
-    return flops + 2.0 * parameters * (tokens + minimum(padding_tokens, 4.0 * tokens)) / ranks
+    return 2.0 * parameters * (tokens + minimum(padding_tokens, 4.0 * tokens)) / ranks
+
+
+@formula(Unit.FLOP, "mlp_flops + attention_matrix_flops + head_flops + expert_flops", "")
+def all_matrix_flops(
+    mlp_flops: Number, attention_matrix_flops: Number, head_flops: Number, expert_flops: Number
+) -> Number:
+    """FLOP of one GPU for all matrices of a pass."""
+    return mlp_flops + attention_matrix_flops + head_flops + expert_flops
 
 
 @formula(Unit.SECOND, "passes · flops / (flop_per_s · utilisation)", ROOFLINE)
@@ -65,5 +73,5 @@ def matrix_flop_per_s(
     """Rate that one multiplication of (rows × depth) with (depth × columns) reaches."""
     weights = columns * depth
     memory_s = read_seconds(weights * bits_per_weight / 8.0, hbm_bytes_per_s, hbm_share)
-    compute_s = multiply_seconds(matrix_flops(0.0, weights, rows, padding_tokens, 1.0), flop_per_s, utilisation)
+    compute_s = multiply_seconds(matrix_flops(weights, rows, padding_tokens, 1.0), flop_per_s, utilisation)
     return 2.0 * rows * weights / (floor_s + overlapped_seconds(memory_s, compute_s, overlap_loss))

@@ -17,6 +17,7 @@ from gpuplanner.engine.formulas.attention import (
     state_traffic_bytes,
 )
 from gpuplanner.engine.formulas.gemm import (
+    all_matrix_flops,
     matrix_flop_per_s,
     matrix_flops,
     multiply_seconds,
@@ -49,9 +50,10 @@ def test_one_closed_form_holds_from_one_row_to_thousands(shipped_catalog, shippe
 
 
 def test_flops_add_up_and_few_rows_pay_little_padding():
-    assert matrix_flops(0.0, 100.0, 1.0, 32.0, 1.0) == 2 * 100 * 5
-    assert matrix_flops(0.0, 100.0, 64.0, 32.0, 2.0) == 2 * 100 * 96 / 2
-    assert matrix_flops(7.0, 100.0, 64.0, 0.0, 1.0) == 7 + 12_800
+    assert matrix_flops(100.0, 1.0, 32.0, 1.0) == 2 * 100 * 5
+    assert matrix_flops(100.0, 64.0, 32.0, 2.0) == 2 * 100 * 96 / 2
+    assert matrix_flops(100.0, 64.0, 0.0, 1.0) == 12_800
+    assert all_matrix_flops(1.0, 20.0, 300.0, 4000.0) == 4321
 
 
 def test_rates_are_divided_by():
