@@ -15,8 +15,6 @@ from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, So
 from gpuplanner.engine.training_model import ModelNumbers
 from gpuplanner.engine.training_split import Split
 
-WIRE_BYTES = 2.0
-"""Activations and weights cross the links in 16 bits."""
 DISPATCHES = 4.0
 """Tokens go to their experts and come back, forward and backward."""
 LAYER_COLLECTIVES = 4.0
@@ -42,11 +40,11 @@ def communication_numbers(
 ) -> CommunicationNumbers:
     """All communication of a layout on a machine."""
     return CommunicationNumbers(
-        tensor=_tensor_s(model, hardware, layout, part),
-        context=_context_s(model, hardware, layout, part),
-        experts=_expert_s(model, hardware, layout, part),
+        tensor=_tensor_s(model, software, hardware, layout, part),
+        context=_context_s(model, software, hardware, layout, part),
+        experts=_expert_s(model, software, hardware, layout, part),
         sharded=_sharded_s(model, software, hardware, layout, part),
-        send=_send_s(model, hardware, layout, part),
+        send=_send_s(model, software, hardware, layout, part),
         reduce=_reduce_s(software, hardware, layout, part),
     )
 
@@ -76,8 +74,10 @@ def _spanning(
     )
 
 
-def _tensor_s(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split) -> Number:
-    payload = part.tokens * model.hidden * WIRE_BYTES
+def _tensor_s(
+    model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split
+) -> Number:
+    payload = part.tokens * model.hidden * software.word_bytes
     one = _spanning(
         payload,
         2.0,
@@ -91,9 +91,11 @@ def _tensor_s(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumb
     return tensor_parallel_seconds(one, collectives, part.stage_layers)
 
 
-def _context_s(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split) -> Number:
+def _context_s(
+    model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split
+) -> Number:
     cp = layout.context_parallel
-    hop = part.tokens * model.kv_width * WIRE_BYTES / layout.tensor_parallel
+    hop = part.tokens * model.kv_width * software.word_bytes / layout.tensor_parallel
     inside = part.context_in_node >= cp
     rate = where(inside, hardware.link_bytes_per_s, minimum(hardware.link_bytes_per_s, hardware.network_bytes_per_s))
     reach = hardware.send
@@ -101,9 +103,11 @@ def _context_s(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNum
     return one * (cp - 1.0) * (RING_PASSES + layout.full_recomputation) * part.stage_layers
 
 
-def _expert_s(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split) -> Number:
+def _expert_s(
+    model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split
+) -> Number:
     ep = layout.expert_parallel
-    payload = part.tokens * model.dispatch_width * 0.5 * WIRE_BYTES / part.residual_shards
+    payload = part.tokens * model.dispatch_width * 0.5 * software.word_bytes / part.residual_shards
     nodes = ep / part.expert_in_node
     reach, wide = hardware.all_to_all, hardware.network_all_to_all
     once = distinct_nodes_share(nodes, maximum(model.experts_per_token, 1.0))
@@ -127,7 +131,7 @@ def _sharded_s(
     """Gathering sharded weights forward and backward, and reducing the gradients, in one micro-batch."""
     members = part.shard_members
     in_node = minimum(part.data_in_node, members)
-    gathered_each = minimum(software.frozen_weight_bytes, WIRE_BYTES) if model.frozen else WIRE_BYTES
+    gathered_each = minimum(software.frozen_weight_bytes, software.word_bytes) if model.frozen else software.word_bytes
     gather = _spanning(
         (part.dense_parameters + part.expert_parameters) * gathered_each,
         1.0,
@@ -155,7 +159,9 @@ def _sharded_s(
 def _reduce_s(software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split) -> Number:
     """Gradients reduced over data-parallel ranks, and updated weights gathered where each rank updates a share."""
     trained = part.trained_dense + part.trained_experts
-    bytes_each = where(layout.shard_optimizer > 0, software.reduced_bytes + WIRE_BYTES, 2.0 * software.reduced_bytes)
+    bytes_each = where(
+        layout.shard_optimizer > 0, software.reduced_bytes + software.word_bytes, 2.0 * software.reduced_bytes
+    )
     once = _spanning(
         trained * bytes_each,
         1.0,
@@ -168,11 +174,13 @@ def _reduce_s(software: SoftwareNumbers, hardware: HardwareNumbers, layout: Layo
     return once * (1.0 - layout.shard_weights)
 
 
-def _send_s(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split) -> Number:
+def _send_s(
+    model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split
+) -> Number:
     """Activations to the next stage and gradients back, once for each chunk of the stage."""
     in_node = layout.tensor_parallel * part.data_members < hardware.gpus_per_node
     rate = where(in_node, hardware.link_bytes_per_s, minimum(hardware.link_bytes_per_s, hardware.network_bytes_per_s))
-    payload = part.tokens * model.hidden * WIRE_BYTES / part.residual_shards
+    payload = part.tokens * model.hidden * software.word_bytes / part.residual_shards
     reach = hardware.send
     one = send_seconds(payload, rate, reach.efficiency, reach.latency_s)
     return one * 2.0 * layout.virtual_pipeline * (layout.pipeline_parallel > 1)

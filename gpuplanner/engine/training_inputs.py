@@ -14,6 +14,7 @@ from gpuplanner.engine.links import Reach
 class SoftwareNumbers:
     """What a framework with an optimizer and a number format keeps, moves and reaches. Bytes are for one parameter.
 
+    `word_bytes`: an activation, or a weight that is gathered or sent to be computed with.
     `weight_bytes` stay on the GPU between steps, `cast_bytes` are the copy for computing while a micro-batch runs,
     `frozen_weight_bytes` and `frozen_end_bytes` hold for a frozen base (its matrices; its embedding, head and norms).
     `state_bytes`: optimizer states with master weights. `step_copy_bytes`: allocated during the update.
@@ -27,6 +28,7 @@ class SoftwareNumbers:
     `passes` of the rest.
     """
 
+    word_bytes: Number
     weight_bytes: Number
     cast_bytes: Number
     gradient_bytes: Number

@@ -34,8 +34,6 @@ from gpuplanner.engine.training_inputs import LayoutNumbers, SoftwareNumbers
 from gpuplanner.engine.training_model import ModelNumbers
 from gpuplanner.engine.training_split import Split
 
-GATHERED_BYTES = 2.0
-"""Weights are gathered in 16 bits, unless they are kept in fewer; FSDP wants those that it splits in one format."""
 NOTHING = 0.0
 
 
@@ -188,11 +186,11 @@ def _states(model: ModelNumbers, software: SoftwareNumbers, layout: LayoutNumber
     )
     layers = part.dense_parameters - part.plain_parameters + part.expert_parameters
     base: Number = NOTHING
-    gathered_each: Number = GATHERED_BYTES
-    end_each: Number = GATHERED_BYTES
+    gathered_each = end_each = software.word_bytes
     sharded = layout.shard_weights
     if model.frozen:
-        end_each = where(layout.shard_base > 0, GATHERED_BYTES, software.frozen_end_bytes)
+        # FSDP wants the weights that it splits in one format.
+        end_each = where(layout.shard_base > 0, software.word_bytes, software.frozen_end_bytes)
         gathered_each = software.frozen_weight_bytes
         base_shards = 1.0 + layout.shard_base * (part.shard_members - 1.0)
         base = frozen_base_bytes(

@@ -35,6 +35,10 @@ WIDTH_OF = {
 WIDE = {ComputePrecision.FP8: ComputePrecision.BF16, ComputePrecision.NVFP4: ComputePrecision.BF16}
 """In which format attention and the output projection are computed where the matrices are not."""
 FULL_WIDTH = {ComputePrecision.FP32, ComputePrecision.TF32}
+FULL_WIDTH_BYTES = 4.0
+"""A number in FP32; TF32 rounds it only inside the tensor cores."""
+WORD_BYTES = 2.0
+"""A number in 16 bits, in which weights and activations also cross the links where matrices are computed in fewer."""
 ALL_TOKENS = 1e30
 
 
@@ -61,13 +65,13 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
     wide = efficiencies.find(RATES, gpu, WIDTH_OF[wide_precision])
     full_width = workload.precision in FULL_WIDTH
     pure = optimizer["pure"] > 0
-    weight_bytes = 4.0 if full_width else 2.0 if pure else states["weight_bytes"]
+    weight_bytes = FULL_WIDTH_BYTES if full_width else WORD_BYTES if pure else states["weight_bytes"]
     plain = full_width or pure
     gradient_bytes = states["eight_bit_gradient_bytes" if workload.precision in WIDE else "gradient_bytes"]
     on_gpu = 1.0 - optimizer["paged"]
     packed = workload.packed
     compiled = workload.compiled
-    activation_factor = 2.0 if full_width else 1.0
+    activation_factor = FULL_WIDTH_BYTES / WORD_BYTES if full_width else 1.0
     flash = workload.attention is AttentionKernel.FLASH
     attention = wide["flash_utilisation"] * habits["attention_share"] if flash else wide["math_utilisation"]
     frozen_bytes, end_bytes = _frozen_bytes(workload, states, efficiencies)
@@ -78,6 +82,7 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
     adapted = workload.method in {Method.LORA, Method.QLORA}
     launch = habits["launch_s"] * (habits["compiled_launch"] if compiled else 1.0)
     return SoftwareNumbers(
+        word_bytes=FULL_WIDTH_BYTES if full_width else WORD_BYTES,
         weight_bytes=weight_bytes,
         cast_bytes=0.0 if plain else states["cast_bytes"],
         gradient_bytes=weight_bytes if plain else gradient_bytes,

@@ -22,7 +22,7 @@ from gpuplanner.engine.formulas.training_time import (
     training_step_seconds,
     unhidden_seconds,
 )
-from gpuplanner.engine.training_communication import WIRE_BYTES, communication_numbers
+from gpuplanner.engine.training_communication import communication_numbers
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
 from gpuplanner.engine.training_memory import ActivationNumbers
 from gpuplanner.engine.training_model import ModelNumbers
@@ -87,7 +87,10 @@ def time_numbers(
     gather = unhidden_seconds(talk.sharded, software.gather_hidden, busy)
     send = unhidden_seconds(talk.send, software.data_hidden, busy)
     fetch = offloaded_weights_seconds(
-        (part.dense_parameters + part.expert_parameters) * WIRE_BYTES * layout.offload_weights / part.shard_members,
+        (part.dense_parameters + part.expert_parameters)
+        * software.word_bytes
+        * layout.offload_weights
+        / part.shard_members,
         layout.full_recomputation,
         hardware.pcie_bytes_per_s,
         software.pcie_efficiency,
@@ -133,7 +136,9 @@ def _compute(
     attention = attention_training_seconds(
         _attention(model, software, layout, part), maximum(full, selective * software.selective_attention)
     )
-    dispatched = part.tokens * model.dispatch_width * WIRE_BYTES * software.expert_passes / layout.tensor_parallel
+    dispatched = (
+        part.tokens * model.dispatch_width * software.word_bytes * software.expert_passes / layout.tensor_parallel
+    )
     moved = (kept.layer + dispatched) * part.stage_layers
     logits = where(part.tokens > software.loss_chunk_tokens, FUSED_LOSS_BYTES, software.bytes_per_logit)
     loss = LOSS_PASSES * part.tokens * model.vocabulary * logits / layout.tensor_parallel
@@ -196,7 +201,7 @@ def _update(
     offload = offloaded_step_seconds(
         stepped * layout.offload_optimizer,
         software.host_parameters_per_s,
-        WIRE_BYTES,
+        software.word_bytes,
         hardware.pcie_bytes_per_s,
         software.pcie_efficiency,
     )

@@ -15,6 +15,7 @@ from gpuplanner.engine.machine import Host
 from gpuplanner.engine.machines import bare
 from gpuplanner.engine.training import PHASE_PARTS, estimate_training
 from gpuplanner.engine.training_choice import best_way, ways_on
+from gpuplanner.engine.training_communication import communication_numbers
 from gpuplanner.engine.training_hardware import hardware_numbers
 from gpuplanner.engine.training_layouts import layout_of, layouts_of, splits_base
 from gpuplanner.engine.training_limits import largest_that_fits
@@ -22,6 +23,7 @@ from gpuplanner.engine.training_model import model_numbers
 from gpuplanner.engine.training_numbers import TrainingNumbers, training_numbers
 from gpuplanner.engine.training_ranges import spread_of
 from gpuplanner.engine.training_software import software_numbers
+from gpuplanner.engine.training_split import split
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.figures import Certainty, Rung
 from gpuplanner.messages import InputError
@@ -376,13 +378,42 @@ def test_optimizer_states_are_divided_by_tp_and_pp_even_when_nothing_is_sharded(
     assert split.memory.states.optimizer == pytest.approx(alone / 8, rel=0.1)
 
 
-def test_ddp_gathers_no_weights_and_zero3_moves_three_times_the_parameters(numbers_of, architecture, h100):
+def test_ddp_gathers_no_weights_and_sharding_reduces_as_it_goes(numbers_of, architecture, h100):
     work = workload(architecture, framework=Framework.FSDP, global_batch=8)
     slow = replace(bare(h100, 8, 4), host=Host(network_bytes_per_s=1 * GB))
     ddp, sharded = (numbers_of(work, slow, way(sharding=s)).time for s in (Sharding.DDP, Sharding.FSDP))
     assert ddp.gather == 0
-    assert sharded.gather > 0
     assert sharded.reduce == 0
+    assert sharded.gather > 0
+
+
+@pytest.mark.parametrize(
+    ("framework", "precision", "word_bytes"),
+    [(Framework.DEEPSPEED, ComputePrecision.BF16, 2), (Framework.FSDP, ComputePrecision.FP32, 4)],
+)
+def test_sharded_parameters_cross_the_links_three_times_in_the_bytes_of_their_precision(
+    shipped_efficiencies, architecture, h100, framework, precision, word_bytes
+):
+    work = workload(architecture, framework=framework, precision=precision)
+    machine = replace(bare(h100, 1, 32), host=Host(network_bytes_per_s=1e-3 * GB))
+    model, software = model_numbers(architecture, work), software_numbers(work, machine, shipped_efficiencies)
+    hardware, layout = (
+        hardware_numbers(machine, shipped_efficiencies),
+        layout_of(work, way(sharding=Sharding.ZERO3), machine.gpus),
+    )
+    talk = communication_numbers(model, software, hardware, layout, split(model, hardware, layout))
+    reached = hardware.network_bytes_per_s * hardware.network_all_gather.share(32) * software.gather_share
+    each_way = model.resident_parameters * word_bytes * (1 - 1 / 32)
+    assert talk.sharded * reached == pytest.approx(3 * each_way, rel=0.01)
+
+
+@pytest.mark.parametrize("precision", [ComputePrecision.FP32, ComputePrecision.TF32])
+def test_gathered_weights_take_the_bytes_of_their_precision(numbers_of, architecture, h100, precision):
+    def gathered(wanted):
+        work = workload(architecture, framework=Framework.FSDP, precision=wanted)
+        return numbers_of(work, cluster(h100), way(sharding=Sharding.FSDP)).memory.states.gathered
+
+    assert gathered(precision) == pytest.approx(2 * gathered(ComputePrecision.BF16))
 
 
 def test_zero1_reduces_once_a_step_and_zero2_for_each_micro_batch(numbers_of, architecture, h100):
