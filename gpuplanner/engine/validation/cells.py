@@ -8,6 +8,9 @@ from gpuplanner.messages import InputError, msg, shortened
 
 T = TypeVar("T")
 
+MOST = 1_000_000_000
+"""Of what is counted (GPUs, layers, tokens, samples in a step) no measurement has more."""
+
 
 def positive(row: Row, column: str) -> float | None:
     """The cell as a number above 0, None when it is empty. Raises InputError naming the column for anything else."""
@@ -17,13 +20,17 @@ def positive(row: Row, column: str) -> float | None:
     return value
 
 
-def count(row: Row, column: str) -> int | None:
-    """The cell as a whole number above 0, None when it is empty. Raises InputError naming the column otherwise."""
+def count(row: Row, column: str, most: int = MOST) -> int | None:
+    """The cell as a whole number from 1 to `most`, None when it is empty. Raises InputError naming the column."""
     value = positive(row, column)
     if value is None:
         return None
     if value != int(value):
         raise _unknown(row, column)
+    if value > most:
+        raise InputError(
+            msg("validation.beyond", column=column, text=shortened(row.text(column), 40), most=f"{most:,}")
+        )
     return int(value)
 
 

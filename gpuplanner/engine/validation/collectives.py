@@ -16,6 +16,7 @@ from gpuplanner.engine.formulas.collectives import (
 from gpuplanner.engine.links import NETWORK, Collective, Reach, pcie_bytes_per_s, reach
 from gpuplanner.engine.machine import Topology
 from gpuplanner.engine.training_ranges import spread_of
+from gpuplanner.engine.validation.cells import count, needed
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext
 from gpuplanner.figures import Rung
 from gpuplanner.messages import InputError, msg
@@ -33,7 +34,7 @@ COLLECTIVES = {
     "alltoall": Collective.ALL_TO_ALL,
 }
 ONE_LINK = "nvlink p2p unidir"
-NETWORK_PER_GPU = re.compile(r"8x ?(\d+) ?GB/s", re.IGNORECASE)
+NETWORK_PER_GPU = re.compile(r"8x ?(\d{1,5}) ?GB/s", re.IGNORECASE)
 EFA_GPU_BYTES_PER_S = 50 * GB
 """p5en and P6: eight ports of 400 Gb/s."""
 
@@ -88,11 +89,13 @@ class Exchange:
 def exchange_of(row: Row, context: ValidationContext) -> Exchange:
     """The collective that a row measured. Raises InputError when it is none or a cell of it cannot be read."""
     what, printed = row.text("what"), row.text("gpu_or_system")
-    operation = COLLECTIVES.get(what.lower().split()[0])
+    operation = COLLECTIVES.get(what.lower().partition(" ")[0])
     if operation is None:
         raise InputError(msg("validation.unknown_value", column="what", text=what[:40]))
     gpu = _gpu(row, context)
-    nodes = row.number("n_nodes") or 1.0
+    members, nodes = needed(row, "n_gpus", count), count(row, "n_nodes") or 1
+    if members < 2 or members % nodes:
+        raise InputError(msg("validation.nodes_do_not_divide", gpus=members, nodes=nodes))
     ports = NETWORK_PER_GPU.search(printed)
     if nodes > 1 and ports is None and "EFA" not in printed:
         raise InputError(msg("validation.empty_cell", column="network"))
@@ -100,7 +103,7 @@ def exchange_of(row: Row, context: ValidationContext) -> Exchange:
     switched = own is not None and not gpu.link_is_bridge
     return Exchange(
         gpu, operation, Topology.SWITCHED if switched else Topology.PCIE, _size(row.text("message_size")),
-        row.required("n_gpus"), nodes, own.value if own is not None and switched else pcie_bytes_per_s(gpu),
+        members, nodes, own.value if own is not None and switched else pcie_bytes_per_s(gpu),
         float(ports.group(1)) * GB if ports else EFA_GPU_BYTES_PER_S,
     )  # fmt: skip
 
@@ -152,9 +155,11 @@ def _one_link(gpu: Gpu, context: ValidationContext) -> tuple[float, Rung]:
 
 def _size(printed: str) -> float:
     """Bytes of a message size as printed. Raises InputError for one that cannot be read."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(KiB|MiB|GiB)", printed, re.IGNORECASE)
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?(KiB|MiB|GiB)", printed, re.IGNORECASE)
     if found:
-        return float(found.group(1)) * SIZES[found.group(2).lower()]
+        size = float(found.group(1)) * SIZES[found.group(2).lower()]
+        if size > 0:
+            return size
     if printed.lower() == "large":
         return LARGE_BYTES
     raise InputError(msg("validation.unknown_value", column="message_size", text=printed[:40]))

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from pydantic import ValidationError
+
 from gpuplanner.engine.validation.baselines import with_baselines
 from gpuplanner.engine.validation.collectives import BANDWIDTHS
 from gpuplanner.engine.validation.kv_pools import KvPools
@@ -11,10 +13,12 @@ from gpuplanner.engine.validation.serving import ServingRows
 from gpuplanner.engine.validation.training import TRAINING
 from gpuplanner.engine.validation.unmodelled import UNMODELLED
 from gpuplanner.facts import MissingFactError
-from gpuplanner.messages import InputError, msg
+from gpuplanner.messages import InputError, Message, msg, shortened
 
 FAMILIES: tuple[Family, ...] = (ServingRows(), KvPools(), MatrixRows(), *TRAINING, BANDWIDTHS, *UNMODELLED)
 """Every kind of file that is recognised."""
+LONGEST_CELL = 4_000
+"""Characters: several times the longest note of the public files. What is longer is a file put into a cell."""
 
 
 def recognise(file: str, columns: Iterable[str], families: Sequence[Family] = FAMILIES) -> Family:
@@ -45,14 +49,21 @@ def validate_rows(file: str, rows: Sequence[Mapping[str, str]], context: Validat
 
 def row_outcomes(row: Row, family: Family, context: ValidationContext) -> list[Outcome]:
     """The outcomes of one row: at least one, with `refused` for each filled cell that got no number."""
+    long = next((name for name, cell in row.cells.items() if len(cell) > LONGEST_CELL), None)
+    if long is not None:
+        cells = {name: shortened(cell) for name, cell in row.cells.items()}
+        why = msg("validation.cell_too_long", column=shortened(long, 40), most=LONGEST_CELL)
+        return [refusal(Row(row.file, row.line, cells), family.name, family.metrics[0], why)]
     found: list[Outcome] = []
     why = msg("validation.no_number")
     try:
-        found.extend(family.predict(row, context))
+        found.extend(outcome for outcome in family.predict(row, context) if outcome.is_possible)
     except InputError as error:
         why = error.message
     except MissingFactError as error:
         why = msg("validation.missing_fact", subject=error.subject, fact=error.fact)
+    except ValidationError as error:
+        why = _beyond(error)
     told = {outcome.metric for outcome in found}
     name = found[0].family if found else family.name
     left = [metric for metric in family.metrics if row.text(metric) and metric not in told]
@@ -60,3 +71,13 @@ def row_outcomes(row: Row, family: Family, context: ValidationContext) -> list[O
     if not found:
         found = [refusal(row, name, family.metrics[0], msg("validation.nothing_measured"))]
     return found
+
+
+def _beyond(error: ValidationError) -> Message:
+    """The refusal of a row whose sizes, each a number, are beyond what a model or a plan can have."""
+    first = error.errors(include_url=False)[0]
+    contradiction = first.get("ctx", {}).get("error")
+    if isinstance(contradiction, InputError):
+        return contradiction.message
+    field = ".".join(str(part) for part in first["loc"])
+    return msg("validation.beyond_limits", field=field, value=shortened(str(first.get("input")), 40))

@@ -139,7 +139,7 @@ def _printed(row: Row, column: str, value: float, slope: float, block: float = 0
     """
     digits = len(row.text(column).partition(".")[2])
     open_by = 0.5 * 10.0**-digits * slope + block
-    return Figure(value, Unit.TOKEN, Certainty.CALIBRATED, value - open_by, value + open_by)
+    return Figure(value, Unit.TOKEN, Certainty.CALIBRATED, max(value - open_by, 0.0), value + open_by)
 
 
 def _predicted(row: Row, log: _Log, context: ValidationContext, per_bytes: float) -> Figure:

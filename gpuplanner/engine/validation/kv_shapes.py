@@ -10,11 +10,12 @@ from math import inf
 
 from gpuplanner.engine.serving_inputs import CacheLayers
 
-PLAIN = re.compile(r"(\d+)L (\d+)kv(?:/(\d+))? (\d+)")
-LATENT = re.compile(r"(\d+)L MLA (\d+)")
-ALTERNATING = re.compile(r"(\d+) full \+ (\d+) window\((\d+)\) (\d+)kv (\d+)")
-GLOBAL = re.compile(r"(\d+) global (\d+)x(\d+) \+ (\d+) window (\d+)x(\d+) w(\d+)")
-CHUNK = re.compile(r"chunk(\d+)")
+NUMBER = r"(?<!\d)([1-9]\d{0,6})(?!\d)"
+PLAIN = re.compile(rf"{NUMBER}L {NUMBER}kv(?:/{NUMBER})? {NUMBER}")
+LATENT = re.compile(rf"{NUMBER}L MLA {NUMBER}")
+ALTERNATING = re.compile(rf"{NUMBER} full \+ {NUMBER} window\({NUMBER}\) {NUMBER}kv {NUMBER}")
+GLOBAL = re.compile(rf"{NUMBER} global {NUMBER}x{NUMBER} \+ {NUMBER} window {NUMBER}x{NUMBER} w{NUMBER}")
+CHUNK = re.compile(rf"chunk{NUMBER}")
 FORMAT = re.compile(r"\b(bf16|fp16|fp8|int8|int4|q8_0|q4_0)\b")
 
 

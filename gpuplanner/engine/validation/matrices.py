@@ -97,7 +97,7 @@ def shape_of(row: Row, context: ValidationContext) -> Shape:
     """What a row multiplies. Raises InputError when it names a GPU, a shape or a format that is not known."""
     gpu = _gpu(row, context)
     kind, bits = _kind(row)
-    printed = re.fullmatch(r"(\d+)x(\d+)x(\d+)", row.text("shape"))
+    printed = re.fullmatch(r"(\d{1,9})x(\d{1,9})x(\d{1,9})", row.text("shape"))
     if printed is None:
         raise InputError(msg("validation.unknown_value", column="shape", text=row.text("shape")[:40]))
     rows, columns, depth = map(float, printed.groups())

@@ -13,8 +13,10 @@ from typing import Any, Protocol
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Gpu, Model
 from gpuplanner.figures import Figure, Rung
-from gpuplanner.messages import InputError, Message, Translator, msg
+from gpuplanner.messages import InputError, Message, Translator, msg, shortened
 
+LARGEST = 1e18
+"""No count, size or rate of a measurement comes near this."""
 GROUP_COLUMN = "source_group"
 SOURCE_COLUMNS = ("source", "source_repo_path")
 """Columns that name where a row was published; `GROUP_COLUMN` already says which rows belong together."""
@@ -48,7 +50,10 @@ class Row:
         return (self.cells.get(name) or "").strip()
 
     def number(self, name: str) -> float | None:
-        """The cell as a finite number, None when it is empty. Raises InputError naming the column for anything else."""
+        """The cell as a number from 0 to `LARGEST`, None when it is empty.
+
+        Raises InputError naming the column for anything else.
+        """
         printed = self.text(name)
         if not printed:
             return None
@@ -57,11 +62,13 @@ class Row:
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise InputError(msg("validation.not_a_number", column=name, text=printed[:40]))
+            raise InputError(msg("validation.not_a_number", column=name, text=shortened(printed, 40)))
+        if not 0 <= value <= LARGEST:
+            raise InputError(msg("validation.beyond", column=name, text=shortened(printed, 40), most=f"{LARGEST:g}"))
         return value
 
     def required(self, name: str) -> float:
-        """The cell as a finite number. Raises InputError naming the column when it is empty or no number."""
+        """The cell as such a number. Raises InputError naming the column when it is empty or no number."""
         value = self.number(name)
         if value is None:
             raise InputError(msg("validation.empty_cell", column=name))
@@ -93,13 +100,19 @@ class Outcome:
     kin: str = ""
 
     @property
+    def is_possible(self) -> bool:
+        """Whether the numbers are such as a quantity can have."""
+        numbers = (n for n in (self.predicted, self.low, self.high) if n is not None and not isinstance(n, str))
+        return all(math.isfinite(n) for n in numbers)
+
+    @property
     def log_ratio(self) -> float | None:
         """ln(predicted / measured), where both are positive numbers."""
         if isinstance(self.predicted, str) or isinstance(self.measured, str) or self.predicted is None:
             return None
         if self.predicted <= 0 or self.measured <= 0:
             return None
-        return math.log(self.predicted / self.measured)
+        return math.log(self.predicted) - math.log(self.measured)
 
     def as_data(self, translator: Translator) -> dict[str, Any]:
         """The outcome for JSON, a fixed shape; `refused` is the reason as text, None for a row that was placed."""
@@ -187,9 +200,10 @@ def outcome_of(
 
 def refusal(row: Row, family: str, metric: str, why: Message) -> Outcome:
     """The outcome for a cell that the engine gives no number for, with the reason."""
-    printed = row.text(metric)
+    measured: float | str | None
     try:
-        measured: float | str = float(printed)
-    except ValueError:
-        measured = printed
+        measured = row.number(metric)
+    except InputError:
+        measured = None
+    measured = row.text(metric) if measured is None else measured
     return Outcome(row.file, row.id, family, row.source, metric, measured, refused=why)

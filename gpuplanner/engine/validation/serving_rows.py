@@ -44,7 +44,7 @@ LAYER_SPLIT = frozenset({Server.LLAMA_CPP.value, Server.TRANSFORMERS.value, "exl
 STATIC = re.compile(r"static|genai-perf c1|single-stream")
 MLPERF = "MLPerf"
 FORMATS = (
-    (r"^exl2 ([\d.]+)", "exl2 {}"),
+    (r"^exl2 ([1-9](?:\.\d{1,3})?)(?![\d.])", "exl2 {}"),
     (r"^(awq|autoawq)", "awq"),
     (r"^(gptq|w4a16|int4|4-?bit|u4)", "gptq"),
     (r"^(fp4|nvfp4)", "nvfp4"),
@@ -70,7 +70,7 @@ MLPERF_FORMATS = {"Hopper": "fp8", "Ada Lovelace": "fp8", "CDNA3": "fp8", "Black
 """What submitters of MLPerf Inference v4.1 ran llama2-70b and mixtral in."""
 GPUS_OF_A_NODE = 8
 MEMORY_ONLY = "nvidia-a100-sxm4-80gb"
-LENGTH = re.compile(r"seq_len (\d+)")
+LENGTH = re.compile(r"seq_len (\d{1,9})(?!\d)")
 """Rows of the least memory for a length, of a time when vLLM did not cut prompts into chunks."""
 
 
@@ -247,7 +247,7 @@ def _way(row: Row, gpus: int, profile: str) -> WayNumbers | None:
     if tensor is None and pipeline is None and gpus > 1:
         return WayNumbers(float(gpus), 1.0, 1.0) if not row.text("gpu") else None
     stages = pipeline or 1.0
-    stated = re.search(r"attention_dp=(\d+)", row.text("notes"))
+    stated = re.search(r"attention_dp=(\d{1,6})(?!\d)", row.text("notes"))
     shared = min(float(stated.group(1)), gpus / stages) if stated else 1.0
     experts = row.number("ep") or 1.0
     if tensor is None:

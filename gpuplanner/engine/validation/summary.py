@@ -122,4 +122,4 @@ def _is_right(outcome: Outcome) -> bool | None:
 def _baseline_deviation(outcome: Outcome) -> float | None:
     if outcome.baseline is None or isinstance(outcome.measured, str) or outcome.measured <= 0:
         return None
-    return abs(math.log(outcome.baseline / outcome.measured)) if outcome.baseline > 0 else None
+    return abs(math.log(outcome.baseline) - math.log(outcome.measured)) if outcome.baseline > 0 else None

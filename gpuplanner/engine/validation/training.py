@@ -149,7 +149,7 @@ def _as_run(row: Row, more: dict[str, str] | None = None) -> Row:
     """A row of another file with the columns of a training run."""
     cells = dict(row.cells)
     if more:
-        memory = re.match(r"(\d+)", cells.get("gpu_mem", ""))
+        memory = re.match(r"(\d{1,6})", cells.get("gpu_mem", ""))
         cells |= more
         cells["gpu_mem_gb"] = memory.group(1) if memory and int(memory.group(1)) < 1000 else ""
         cells["global_batch_seqs"] = cells.get("global_batch", "")

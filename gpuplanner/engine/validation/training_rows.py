@@ -20,11 +20,13 @@ from gpuplanner.catalog.parameters import (
 from gpuplanner.engine.links import pcie_bytes_per_s
 from gpuplanner.engine.machine import Host, Machine, Topology
 from gpuplanner.engine.training_ways import TrainingWay
+from gpuplanner.engine.validation.cells import count, needed, positive
 from gpuplanner.engine.validation.rows import Row, ValidationContext
 from gpuplanner.facts import Fact, Known, Source
 from gpuplanner.messages import InputError, msg
 from gpuplanner.units import GB, GIB, Unit
 from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.plan import MOST_GPUS, MOST_PER_NODE
 from gpuplanner.workload.precision import ComputePrecision, WeightPrecision
 from gpuplanner.workload.training import (
     AttentionKernel,
@@ -82,7 +84,7 @@ DEFAULT_NETWORK = 25 * GB
 WIDTH_PER_LAYER, USUAL_HEAD, USUAL_VOCABULARY = 128, 128, 51_200
 """The shape of a GPT where a row gives its parameters only: the proportions of GPT-3 and of most models after it."""
 MEASURED_MEMORY = {GpuProperty.MEMORY_REPORTED_BYTES, GpuProperty.MEMORY_USABLE_BYTES}
-MEAN_LENGTH = re.compile(r"mean ~?(\d+) tok")
+MEAN_LENGTH = re.compile(r"mean ~?(\d{1,7}) tok")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ def placed(row: Row, context: ValidationContext) -> PlacedRow:
     if method is None:
         raise InputError(msg("validation.unknown_value", column="kind", text=row.text("kind")[:40]))
     model = _model(row, context)
-    gpus = int(row.number("n_gpus") or 1)
+    gpus = count(row, "n_gpus", MOST_GPUS) or 1
     machine = _machine(row, gpu, gpus)
     workload = _workload(row, model, method, gpus, gpu)
     mean = MEAN_LENGTH.search(row.text("notes"))
@@ -138,7 +140,7 @@ def _gpu(row: Row, context: ValidationContext) -> Gpu:
     printed = row.text("gpu")
     if not printed:
         raise InputError(msg("validation.empty_cell", column="gpu"))
-    size = row.number("gpu_mem_gb")
+    size = positive(row, "gpu_mem_gb")
     if size is None:
         return context.names.gpu(printed)
     try:
@@ -161,7 +163,7 @@ def _with_memory(gpu: Gpu, memory_bytes: float) -> Gpu:
 
 def _machine(row: Row, gpu: Gpu, gpus: int) -> Machine:
     printed = f"{row.text('intra_node_link')} {row.text('gpu')}".lower()
-    per_node = int(row.number("gpus_per_node") or min(gpus, 8))
+    per_node = count(row, "gpus_per_node", MOST_PER_NODE) or min(gpus, 8)
     if "nvl72" in printed or gpu.id.lower().startswith(("gb200", "gb300")):
         per_node = NVLINK_DOMAIN_GPUS
     per_node = min(per_node, gpus)
@@ -189,18 +191,18 @@ def _workload(row: Row, model: ModelArchitecture, method: Method, gpus: int, gpu
     precision = _precision(row, gpu)
     notes = f"{row.text('notes')} {row.text('precision')}".lower()
     printed = row.text("framework").lower()
-    micro = int(row.number("micro_batch") or 0)
+    micro = count(row, "micro_batch") or 0
     ranks = gpus // (_degree(row, "tp") * _degree(row, "pp") * _degree(row, "cp"))
-    batch = int(row.number("global_batch_seqs") or (micro or 1) * ranks * int(row.number("grad_accum") or 1))
+    batch = count(row, "global_batch_seqs") or (micro or 1) * ranks * (count(row, "grad_accum") or 1)
     quant = row.text("quant").lower()
     base = WeightPrecision.GPTQ if "gptq" in quant else WeightPrecision.NF4 if "nf4" in quant else None
     return Training(
         model=ModelChoice(architecture=model),
         method=method,
-        lora_rank=int(row.number("lora_rank") or 16),
+        lora_rank=count(row, "lora_rank") or 16,
         lora_targets=_targets(row),
         base_precision=base,
-        sequence_length=int(row.required("seq_len")),
+        sequence_length=needed(row, "seq_len", count),
         global_batch=batch,
         micro_batch=micro or None,
         packed=row.text("packed") != "0",
@@ -218,7 +220,7 @@ def _workload(row: Row, model: ModelArchitecture, method: Method, gpus: int, gpu
         pipeline_parallel=_stated(row, "pp"),
         context_parallel=_stated(row, "cp"),
         expert_parallel=_stated(row, "ep"),
-        virtual_pipeline=max(int(row.number("vpp") or 1), 1),
+        virtual_pipeline=count(row, "vpp") or 1,
     )
 
 
@@ -274,12 +276,11 @@ def _offload(printed: str) -> Offload:
 
 
 def _stated(row: Row, name: str) -> int | None:
-    value = row.number(name)
-    return int(value) if value else None
+    return count(row, name, MOST_GPUS)
 
 
 def _degree(row: Row, name: str) -> int:
-    return int(row.number(name) or 1)
+    return count(row, name, MOST_GPUS) or 1
 
 
 def _way(row: Row, workload: Training, machine: Machine, gpus: int) -> TrainingWay | None:
@@ -303,8 +304,8 @@ def _way(row: Row, workload: Training, machine: Machine, gpus: int) -> TrainingW
 
 
 def _data_parallel(row: Row, workload: Training, gpus: int) -> int | None:
-    accumulation = int(row.number("grad_accum") or 0)
-    if workload.micro_batch or not accumulation or row.number("tp"):
+    accumulation = count(row, "grad_accum") or 0
+    if workload.micro_batch or not accumulation or row.text("tp"):
         return None
     ranks = workload.global_batch // accumulation
     return ranks if ranks and gpus % ranks == 0 else None
@@ -313,17 +314,18 @@ def _data_parallel(row: Row, workload: Training, gpus: int) -> int | None:
 def _model(row: Row, context: ValidationContext) -> ModelArchitecture:
     """From the row's sizes; where they lack, by its name; else a plain GPT of as many parameters."""
     latent = "mla" in row.text("notes").lower()
-    if not latent and row.number("n_layers") and row.number("hidden"):
-        return _from_sizes(row, int(row.required("n_layers")), int(row.required("hidden")))
+    if not latent and row.text("n_layers") and row.text("hidden"):
+        return _from_sizes(row, needed(row, "n_layers", count), needed(row, "hidden", count))
     try:
         found = context.names.model(row.text("model")).architecture
     except InputError:
         found = None
     if found is not None:
         return found
-    if latent or not row.number("params_b"):
+    parameters = positive(row, "params_b")
+    if latent or parameters is None:
         raise InputError(msg("validation.no_sizes", model=row.text("model")[:60]))
-    return _from_sizes(row, *_usual_shape(row.required("params_b") * 1e9))
+    return _from_sizes(row, *_usual_shape(parameters * 1e9))
 
 
 def _usual_shape(parameters: float) -> tuple[int, int]:
@@ -333,12 +335,12 @@ def _usual_shape(parameters: float) -> tuple[int, int]:
 
 
 def _from_sizes(row: Row, layers: int, hidden: int) -> ModelArchitecture:
-    heads = int(row.number("n_heads") or max(hidden // USUAL_HEAD, 1))
-    kv_heads = int(row.number("n_kv_heads") or heads)
-    size = int(row.number("head_dim") or hidden // heads)
+    heads = count(row, "n_heads") or max(hidden // USUAL_HEAD, 1)
+    kv_heads = count(row, "n_kv_heads") or heads
+    size = count(row, "head_dim") or hidden // heads
     gated = row.text("gated_mlp") == "1"
-    width = int(row.number("ffn") or hidden * (8 if gated else 12) // 3)
-    vocabulary = int(row.number("vocab") or USUAL_VOCABULARY)
+    width = count(row, "ffn") or hidden * (8 if gated else 12) // 3
+    vocabulary = count(row, "vocab") or USUAL_VOCABULARY
     mlp = _mlp(row, hidden, width, gated)
     attention = Attention(
         kind=AttentionKind.FULL,
@@ -366,16 +368,19 @@ def _from_sizes(row: Row, layers: int, hidden: int) -> ModelArchitecture:
 
 
 def _mlp(row: Row, hidden: int, width: int, gated: bool) -> Mlp:
-    count = gated_mlp_parameters if gated else plain_mlp_parameters
-    experts = int(row.number("n_experts") or 0)
+    parameters = gated_mlp_parameters if gated else plain_mlp_parameters
+    experts = count(row, "n_experts") or 0
     if not experts:
         return Mlp(
-            intermediate=width, gated=gated, parameters=count(hidden, width), active_parameters=count(hidden, width)
+            intermediate=width,
+            gated=gated,
+            parameters=parameters(hidden, width),
+            active_parameters=parameters(hidden, width),
         )
-    inner = int(row.number("moe_ffn") or width)
-    chosen = int(row.number("experts_top_k") or 1)
+    inner = count(row, "moe_ffn") or width
+    chosen = count(row, "experts_top_k") or 1
     shared = int(row.number("n_shared_experts") or 0)
-    one, router = count(hidden, inner), hidden * experts
+    one, router = parameters(hidden, inner), hidden * experts
     return Mlp(
         intermediate=inner,
         gated=gated,
