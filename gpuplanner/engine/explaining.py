@@ -25,7 +25,8 @@ class ExplanationRow:
 
     `term`: the name under which the row's number goes into the row above it, empty for the figure and for a step that
     a formula made itself; `formula`: how it was computed, None for an input; `origin`: where an input was read, None
-    when nothing is known of it; `repeated`: its inputs stand further up, where the same number was first computed.
+    when nothing is known of it; `repeated`: its inputs stand further up, where the same number was first computed, at
+    the depth `opened_at`.
     """
 
     depth: int
@@ -35,6 +36,7 @@ class ExplanationRow:
     formula: Formula | None = None
     origin: Origin | None = None
     repeated: bool = False
+    opened_at: int = 0
 
     @property
     def name_id(self) -> str:
@@ -62,15 +64,15 @@ def explanation(figure: Figure) -> list[ExplanationRow]:
 
     A step that a formula made itself stands below it beside its inputs. What is used twice is opened once.
     """
-    return list(_rows(figure.derivation, 0, "", set())) if figure.derivation else []
+    return list(_rows(figure.derivation, 0, "", {})) if figure.derivation else []
 
 
-def _rows(step: Step, depth: int, term: str, opened: set[int]) -> Iterator[ExplanationRow]:
+def _rows(step: Step, depth: int, term: str, opened: dict[int, int]) -> Iterator[ExplanationRow]:
     repeated = id(step) in opened
-    yield ExplanationRow(depth, term, step.value, step.formula.unit, step.formula, repeated=repeated)
+    opened_at = opened.setdefault(id(step), depth)
+    yield ExplanationRow(depth, term, step.value, step.formula.unit, step.formula, None, repeated, opened_at)
     if repeated:
         return
-    opened.add(id(step))
     names = Counter(argument.name for argument in step.arguments)
     for argument in step.arguments:
         if argument.step is not None:
@@ -87,7 +89,7 @@ def _rows(step: Step, depth: int, term: str, opened: set[int]) -> Iterator[Expla
 def explanation_lines(figure: Figure, translator: Translator, display: Display, deepest: float = inf) -> list[str]:
     """The derivation as lines of text, two spaces a level, as it is copied and printed; no level below `deepest`."""
     rows = [row for row in explanation(figure) if row.depth <= deepest]
-    return [f"{'  ' * row.depth}{row_text(row, translator, display)}" for row in rows]
+    return [f"{'  ' * row.depth}{row_text(row, translator, display, deepest)}" for row in rows]
 
 
 def equation_text(equation: str, translator: Translator) -> str:
@@ -100,12 +102,16 @@ def equation_text(equation: str, translator: Translator) -> str:
     return _TERM.sub(word, equation.translate(_SIGNS))
 
 
-def row_text(row: ExplanationRow, translator: Translator, display: Display) -> str:
-    """One row as text: name, equation, value, and for an input its kind, source and date."""
+def row_text(row: ExplanationRow, translator: Translator, display: Display, deepest: float = inf) -> str:
+    """One row as text: name, equation, value, and for an input its kind, source and date.
+
+    `deepest`: the last level that is shown, since a row that was opened below it cannot be seen further up.
+    """
     name = translator.text(row.name_id) if translator.has(row.name_id) else (row.term or row.name_id)
     text = f"{name} = {row_value(row, display)}"
     if row.repeated:
-        return f"{text} ({translator.text('explain.above')})"
+        where = "explain.above" if row.opened_at < deepest else "explain.above_deeper"
+        return f"{text} ({translator.text(where)})"
     if row.formula is not None:
         reference = f" [{row.formula.reference}]" if row.formula.reference else ""
         equation = equation_text(row.formula.equation, translator)

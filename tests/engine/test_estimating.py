@@ -241,3 +241,29 @@ def test_what_is_used_twice_is_opened_once(model, machine, shipped_efficiencies)
     assert any(row.repeated for row in rows)
     assert len(rows) < 400
     assert len(opened) < 120
+
+
+@pytest.mark.parametrize("deepest", [2, 3, 4])
+def test_what_is_said_to_stand_above_is_shown_above(deepest, model, machine, shipped_efficiencies):
+    translator = Translator(Language.ENGLISH)
+    made = explain(PLANS["serving"], model, machine, shipped_efficiencies)
+    deeper = 0
+    for _, figure in figures(made):
+        lines = explanation_lines(figure, translator, Display(), deepest)
+        for index, line in enumerate(lines):
+            name, found, _ = line.strip().partition(" (see above)")
+            if found:
+                value = name.partition(" = ")[2]
+                opened = [n for n in range(index) if f" = {value} = " in lines[n]]
+                assert any(_depth(lines[n + 1]) == _depth(lines[n]) + 1 for n in opened), line
+            deeper += translator.text("explain.above_deeper") in line
+    assert deeper
+    assert not any(
+        translator.text("explain.above_deeper") in line
+        for _, figure in figures(made)
+        for line in explanation_lines(figure, translator, Display())
+    )
+
+
+def _depth(line: str) -> int:
+    return (len(line) - len(line.lstrip())) // 2
