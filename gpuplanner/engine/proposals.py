@@ -86,7 +86,8 @@ def _serving(made: Estimate, workload: Serving) -> Iterator[tuple[Message, dict[
 def _serving_memory(made: Estimate, workload: Serving) -> Iterator[tuple[Message, dict[str, Any]]]:
     share = workload.memory_utilisation
     if workload.server in SHARED_UTILISATION and (share is None or share < HIGHEST_UTILISATION):
-        yield msg("change.utilisation", share=HIGHEST_UTILISATION), {"memory_utilisation": HIGHEST_UTILISATION}
+        what = msg("change.utilisation", percent=f"{HIGHEST_UTILISATION * 100:g}")
+        yield what, {"memory_utilisation": HIGHEST_UTILISATION}
     batched = workload.max_batched_tokens
     for tokens in FEWER_BATCHED_TOKENS:
         if batched is None or batched > tokens:

@@ -124,7 +124,7 @@ def test_changes_that_help_only_together_are_found(advise):
     changed = made.changes[0].plan.workload
     assert (changed.micro_batch, changed.fused_loss, changed.recomputation) == (1, True, Recomputation.FULL)
     text = Translator(Language.ENGLISH).text(made.changes[0].what)
-    assert text.startswith("Micro-batch of 1, the rest accumulated; Fused loss")
+    assert text.startswith("Micro-batch of 1, the rest accumulated · Fused loss")
 
 
 def test_a_gpu_that_the_server_is_not_known_to_run_on_hears_what_would_fit(advise):

@@ -34,12 +34,13 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The constraint that no way was left after, with the nearest way's value and limit."""
+    """The constraint that no way was left after, with the nearest way's value, limit and place among the ways."""
 
     broken: Broken
     value: float
     limit: float
     unit: Unit
+    place: int
 
 
 def passing(left: Array, checks: Sequence[Check]) -> Array | Failure:
@@ -54,7 +55,7 @@ def passing(left: Array, checks: Sequence[Check]) -> Array | Failure:
             limit = np.broadcast_to(check.limit, left.shape)
             excess = np.where(left, value / np.maximum(limit, LEAST_LIMIT), np.inf)
             nearest = int(np.argmin(excess))
-            return Failure(check.broken, float(value[nearest]), float(limit[nearest]), check.unit)
+            return Failure(check.broken, float(value[nearest]), float(limit[nearest]), check.unit, nearest)
         left = still
     return left
 

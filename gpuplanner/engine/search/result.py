@@ -62,7 +62,8 @@ class Candidate:
 class Rejection:
     """An offer that does not do, with the first constraint that it broke and by how much.
 
-    `over`: how far the nearest way of running is beyond the limit, in `unit`; None where there is no amount.
+    `machine` has the nodes of the nearest way of running, `over` is how far that way is beyond the limit, in `unit`;
+    None where there is no amount.
     """
 
     instance: Instance | None

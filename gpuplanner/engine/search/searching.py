@@ -13,7 +13,7 @@ from gpuplanner.catalog.catalog import Catalog, Rate
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.limits import missing_fact
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.machines import Unplannable, catalog_machines
+from gpuplanner.engine.machines import Unplannable, catalog_machines, with_nodes
 from gpuplanner.engine.search.checks import Failure, offer_checks, passing
 from gpuplanner.engine.search.ordering import furthest_first, ranked
 from gpuplanner.engine.search.rejecting import broke, rejection, unplannable
@@ -140,4 +140,8 @@ def _judged(plan: Plan, space: Space, offers: Iterable[Machine], computed: Compu
         left = ways
         if not isinstance(left, Failure):
             left = passing(left, offer_checks(plan.constraints, machine, computed.nodes, computed.job_s))
-        yield broke(machine, left) if isinstance(left, Failure) else space.best(machine, computed, left)
+        if isinstance(left, Failure):
+            # The amount is that of so many nodes.
+            yield broke(with_nodes(machine, int(computed.nodes[left.place])), left)
+        else:
+            yield space.best(machine, computed, left)

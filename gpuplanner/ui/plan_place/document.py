@@ -58,12 +58,16 @@ class PlanDocument(QObject):
         if value_of(self._plan, field) != value:
             self._push(with_value(self._plan, field, value), field.label, field.label.id)
 
-    def set_kind(self, kind: str) -> None:
-        """Change the kind of workload; what both kinds ask stays, the rest is as it was when last of this kind."""
+    def set_kind(self, kind: str, parameters: float = 0) -> None:
+        """Change the kind of workload; what both kinds ask stays, the rest is as it was when last of this kind.
+
+        `parameters` of the model, 0 when not known: see `with_kind`.
+        """
         workload = self._plan.workload
         if workload.kind != kind:
             self._earlier[workload.kind] = workload
-            self.replace(with_kind(self._plan, kind, self._earlier.get(kind)), msg("planui.kind"))
+            plan = with_kind(self._plan, kind, self._earlier.get(kind), parameters=parameters)
+            self.replace(plan, msg("planui.kind"))
 
     def set_name(self, name: str) -> None:
         """Give the plan another name."""

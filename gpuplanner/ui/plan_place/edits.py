@@ -13,6 +13,9 @@ from gpuplanner.workload.plan import WORKLOADS, MachineChoice, Plan, Workload
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Method, Training
 
+LARGE_PARAMETERS = 20e9
+"""Above it training starts with LoRA: all states of full training take 16 bytes a parameter, over 320 GB."""
+
 
 def value_of(plan: Plan, field: Field) -> Any:
     """What the plan has in a field."""
@@ -29,13 +32,19 @@ def with_value(plan: Plan, field: Field, value: Any) -> Plan:
     return plan.model_copy(update={"constraints" if field.group == LIMITS else "workload": changed})
 
 
-def with_kind(plan: Plan, kind: str, earlier: Workload | None = None) -> Plan:
-    """The plan with another kind of workload. What both kinds have stays; the rest is as it was `earlier`."""
+def with_kind(plan: Plan, kind: str, earlier: Workload | None = None, *, parameters: float = 0) -> Plan:
+    """The plan with another kind of workload. What both kinds have stays; the rest is as it was `earlier`.
+
+    `parameters` of the model, 0 when not known: training of a large one starts with adapters.
+    """
     if plan.workload.kind == kind:
         return plan
     target = next(w for w in WORKLOADS if w.model_fields["kind"].default == kind)
     common = _common(plan.workload, target)
-    workload = target.model_validate((dict(earlier) if earlier is not None else {}) | common)
+    rest: dict[str, Any] = dict(earlier) if earlier is not None else {}
+    if earlier is None and target is Training and parameters > LARGE_PARAMETERS:
+        rest["method"] = Method.LORA
+    workload = target.model_validate(rest | common)
     return plan.model_copy(update={"workload": workload})
 
 

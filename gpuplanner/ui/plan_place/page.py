@@ -307,7 +307,7 @@ class PlanPage(Page):
         presenter, appearance = self.presenter, self._appearance
         self.wizard.edited.connect(self._edited)
         self.wizard.left.connect(presenter.document.close_step)
-        self.wizard.kindChosen.connect(presenter.document.set_kind)
+        self.wizard.kindChosen.connect(presenter.set_kind)
         self.wizard.modelWanted.connect(self._pick_model)
         self._name.renamed.connect(presenter.document.set_name)
         self._name.editingFinished.connect(presenter.document.close_step)

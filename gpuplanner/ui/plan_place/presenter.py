@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, Signal
 
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Model
+from gpuplanner.catalog.parameters import total_parameters
 from gpuplanner.engine.estimate import Change
 from gpuplanner.engine.search.result import Candidate
 from gpuplanner.messages import InputError, Message, msg
@@ -73,6 +74,7 @@ class PlanPresenter(QObject):
         self._notices = notices
         self._banners: list[Banner] = []
         self._preset = ""
+        self._untouched: Plan | None = None
         self._open = False
         self.catalog: Any = None
         self.efficiencies: Efficiencies | None = None
@@ -84,6 +86,7 @@ class PlanPresenter(QObject):
         self.autosave = Autosave(self.shelf, jobs, workspace.stamped, self)
         self.outcome = Outcome(workspace, jobs, self)
         self.document.changed.connect(self._changed)
+        appearance.languageChanged.connect(self._name_anew)
         self.autosave.saved.connect(self._saved)
         self.autosave.failed.connect(self._not_saved)
         self.autosave.overtaken.connect(self._overtaken)
@@ -133,6 +136,13 @@ class PlanPresenter(QObject):
             return choice.architecture.name
         model = self.catalog.models.get(choice.catalog_id) if self.catalog is not None else None
         return model.name if model is not None else choice.catalog_id or ""
+
+    def parameters(self, choice: ModelChoice) -> float:
+        """How many parameters a chosen model has; 0 before the catalog has been read."""
+        if choice.architecture is not None:
+            return float(total_parameters(choice.architecture))
+        model = self.catalog.models.get(choice.catalog_id) if self.catalog is not None else None
+        return float(model.parameters.value) if model is not None else 0.0
 
     # --- Opening ------------------------------------------------------------------------------------------------------
 
@@ -198,7 +208,14 @@ class PlanPresenter(QObject):
         """Open a preset. It becomes a plan of the person's own with the first change."""
         self._preset = name
         plan = self.presets[name]
-        self._show(plan if plan.name else plan.model_copy(update={"name": self.preset_name(name)}), "", 0)
+        plan = plan if plan.name else plan.model_copy(update={"name": self.preset_name(name)})
+        self._show(plan, "", 0)
+        self._untouched = plan
+
+    def _name_anew(self) -> None:
+        """A preset that nobody has changed is called by its name in the language in use."""
+        if self._open and not self.autosave.plan_id and self.plan == self._untouched:
+            self.open_preset(self._preset)
 
     def preset_name(self, name: str) -> str:
         """What a preset is called."""
@@ -207,6 +224,8 @@ class PlanPresenter(QObject):
     def add(self, plan: Plan) -> None:
         """Put a new plan on the shelf and open it."""
         self.autosave.flush()
+        if plan.sample and not plan.name:
+            plan = plan.model_copy(update={"name": self.preset_name(SAMPLE)})
         try:
             plan_id, revision = self.shelf.add(self._workspace.stamped(plan))
         except InputError as fault:
@@ -220,7 +239,7 @@ class PlanPresenter(QObject):
         """A new plan of a kind, with the usual values and the model of the sample."""
         workload = self.presets[SAMPLE].workload
         empty = type(workload)(model=workload.model)
-        plan = with_kind(Plan(name=name, workload=empty), kind)
+        plan = with_kind(Plan(name=name, workload=empty), kind, parameters=self.parameters(workload.model))
         self.add(plan)
 
     def duplicate(self, name: str) -> None:
@@ -305,6 +324,10 @@ class PlanPresenter(QObject):
         Only what it changes is changed: neither what the search filled in, nor what was edited meanwhile.
         """
         self.document.replace(with_change(self.plan, estimated, change.plan), change.what)
+
+    def set_kind(self, kind: str) -> None:
+        """Plan another kind of workload; see `with_kind`."""
+        self.document.set_kind(kind, self.parameters(self.plan.workload.model))
 
     def set_model(self, choice: ModelChoice) -> None:
         """Run another model."""

@@ -24,12 +24,12 @@ def test_the_first_constraint_that_leaves_nothing_is_named():
     memory = Check(Broken.MEMORY, np.array([10.0, 30.0, 20.0, 5.0]), 12.0, Unit.BYTE)
     speed = Check(Broken.TPOT, np.array([9.0, 1.0, 1.0, 6.0]), 2.0, Unit.SECOND)
     found = passing(all_ways(), [memory, speed])
-    assert found == Failure(Broken.TPOT, 6.0, 2.0, Unit.SECOND)
+    assert found == Failure(Broken.TPOT, 6.0, 2.0, Unit.SECOND, 3)
 
 
 def test_the_nearest_way_tells_by_how_much():
     found = passing(all_ways(), [Check(Broken.MEMORY, np.array([40.0, 30.0, 20.0, 25.0]), 12.0, Unit.BYTE)])
-    assert found == Failure(Broken.MEMORY, 20.0, 12.0, Unit.BYTE)
+    assert found == Failure(Broken.MEMORY, 20.0, 12.0, Unit.BYTE, 2)
 
 
 def test_ways_that_pass_everything_are_left():

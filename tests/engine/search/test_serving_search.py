@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 
 from gpuplanner.engine.estimate import Fit
 from gpuplanner.engine.estimating import estimate
+from gpuplanner.engine.formulas.cost import usd_per_month
 from gpuplanner.engine.machines import machine_of, with_nodes
 from gpuplanner.engine.search import Broken, search
 from gpuplanner.engine.serving import estimate_serving
 from gpuplanner.engine.serving_choice import ways_on
 from gpuplanner.engine.serving_ways import COPIES
 from gpuplanner.messages import Language, Translator
+from gpuplanner.units import HOURS_PER_MONTH
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import Constraints, MachineChoice, Objective, Plan
 from gpuplanner.workload.precision import WeightPrecision
@@ -127,6 +129,13 @@ def test_budget_and_known_price(found):
     assert result.candidates
     assert all(c.metrics["usd_per_month"] <= 10_000.0 for c in result.candidates)
     assert Broken.BUDGET_MONTH in {r.broken for r in result.rejections}
+    dear = [r for r in result.rejections if r.broken is Broken.BUDGET_MONTH]
+    # The amount over the budget is that of the nodes that the rejection names.
+    for rejection in dear:
+        assert usd_per_month(rejection.machine.usd_per_hour, HOURS_PER_MONTH) == pytest.approx(
+            10_000.0 + rejection.over
+        )
+    assert any(r.machine.nodes > 1 for r in dear)
     assert all(r.machine.usd_per_hour is None for r in result.rejections if r.broken is Broken.PRICE)
 
 

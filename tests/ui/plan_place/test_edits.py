@@ -66,6 +66,18 @@ def test_another_kind_keeps_what_both_ask(serving):
     assert trained.constraints == serving.constraints
 
 
+def test_training_of_a_large_model_starts_with_adapters_unless_the_person_chose(serving, qapp):
+    assert with_kind(serving, "training", parameters=70e9).workload.method is Method.LORA
+    assert with_kind(serving, "training", parameters=8e9).workload.method is Method.FULL
+    document = PlanDocument(serving)
+    document.set_kind("training", 70e9)
+    document.set_value(FIELDS["training.method"], Method.FULL)
+    document.set_kind("serving", 70e9)
+    document.set_kind("training", 70e9)
+    brought: Any = document.plan.workload
+    assert brought.method is Method.FULL
+
+
 def test_a_field_of_the_same_name_but_another_kind_is_not_carried_over(serving):
     spread = with_value(serving, FIELDS["serving.expert_parallel"], True)
     assert with_kind(spread, "training").workload.expert_parallel is None

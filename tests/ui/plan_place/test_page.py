@@ -19,6 +19,7 @@ from gpuplanner.ui.plan_place.pickers import choice_of_row, limit_items, machine
 from gpuplanner.ui.plan_place.results.figure_link import FigureLink
 from gpuplanner.ui.widgets.figure_label import FigureLabel
 from gpuplanner.workload.plan import MachineChoice
+from gpuplanner.workload.training import Method
 from tests.ui.checks import clipped, missing_glyphs, nameless, tab_walk
 
 H100 = MachineChoice(gpu_id="nvidia-h100-sxm5-80gb", gpus=2, per_node=2)
@@ -275,7 +276,34 @@ def test_when_nothing_fits_the_page_says_so_and_still_shows_the_nearest(page, wo
     type_into(number(page, "concurrency"), "70")
     settled(page)
     assert page.machines._none.isVisible()
+    assert not page.machines.tables["serving"].isVisible()
     assert page.presenter.outcome.worked.estimate is not None
+
+
+def test_columns_of_the_job_stand_where_somebody_says_how_long_it_is(page, settled):
+    page.wizard.kindChosen.emit("training")
+    settled(page)
+    columns = page.machines.tables["training"].columns
+    assert page.presenter.plan.workload.method is Method.LORA
+    assert not columns.is_shown("job_s")
+    assert not columns.is_shown("job_usd")
+    type_into(number(page, "tokens"), "1G")
+    settled(page)
+    assert columns.is_shown("job_s")
+    assert columns.is_shown("job_usd")
+    assert not page.machines._no_job.isVisible()
+
+
+def test_the_sample_is_titled_in_the_language_in_use(open_page, appearance, settled):
+    page = open_page("preset/sample")
+    settled(page)
+    english = page.presenter.plan.name
+    appearance.choose(LANGUAGE, "zh_CN")
+    settled(page)
+    assert page.presenter.plan.name == page.presenter.preset_name("sample") != english
+    page.presenter.document.set_name("mine")
+    appearance.choose(LANGUAGE, "en")
+    assert page.presenter.plan.name == "mine"
 
 
 def test_a_search_that_cannot_be_done_says_why(page, workspace, settled, monkeypatch):

@@ -60,7 +60,7 @@ def machine_columns(kind: str) -> list[Column]:
     per_month = _money_column("usd_per_month", msg("planui.column.month"))
     per_hour = _money_column("usd_per_hour", msg("planui.column.hour"), shown=False)
     serving = kind == "serving"
-    per_mtoken = _money_column("usd_per_mtoken", msg("planui.column.mtokens"), shown=serving)
+    per_mtoken = _money_column("usd_per_mtoken", msg("planui.column.mtokens"), shown=serving, tip=True)
     gpus = number_column("gpus", msg("planui.column.gpus"), width=48, shown=False)
     free = number_column("free_bytes", msg("planui.column.free"), _memory_unit, _memory_factor, width=60, shown=False)
     if serving:
@@ -71,12 +71,20 @@ def machine_columns(kind: str) -> list[Column]:
         ]
         return [first, *speed, per_mtoken, per_month, per_hour, gpus, free]
     speed = [
-        figure_column("job_s", msg("planui.column.job"), Unit.SECOND, width=78),
+        figure_column("job_s", msg("planui.column.job"), Unit.SECOND, width=78, tip=msg("planui.column.job.tip")),
         number_column("step_s", msg("planui.column.step"), lambda _d: "s", width=54, shown=False),
         number_column("tokens_per_s", msg("planui.column.tokens_per_s"), width=70, shown=False),
-        number_column("mfu", msg("planui.column.mfu"), lambda _d: "%", lambda _d: 0.01, width=54, shown=False),
+        number_column(
+            "mfu",
+            msg("planui.column.mfu"),
+            lambda _d: "%",
+            lambda _d: 0.01,
+            width=54,
+            shown=False,
+            tip=msg("planui.column.mfu.tip"),
+        ),
     ]
-    job_usd = _money_column("job_usd", msg("planui.column.job_cost"))
+    job_usd = _money_column("job_usd", msg("planui.column.job_cost"), tip=True)
     return [first, *speed, job_usd, per_month, per_mtoken, per_hour, gpus, free]
 
 
@@ -217,8 +225,9 @@ def _why_plain(value: Any, _display: Display) -> str:
     return value.rejection.broken.value if isinstance(value, RejectionCell) else ""
 
 
-def _money_column(column_id: str, title: Message, *, shown: bool = True) -> Column:
-    return number_column(column_id, title, _currency, _per_usd, width=74, shown=shown)
+def _money_column(column_id: str, title: Message, *, shown: bool = True, tip: bool = False) -> Column:
+    says = msg(f"{title.id}.tip") if tip else None
+    return number_column(column_id, title, _currency, _per_usd, width=74, shown=shown, tip=says)
 
 
 def _currency(display: Display) -> str:

@@ -32,7 +32,8 @@ from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.search_field import SearchField
 from gpuplanner.ui.widgets.segmented import Option
-from gpuplanner.workload.plan import WORKLOADS
+from gpuplanner.workload.plan import WORKLOADS, Workload
+from gpuplanner.workload.training import Training
 
 _TWO_LINES = 46
 _LEAST_TABLE = 150
@@ -40,6 +41,7 @@ _ALL = "all"
 _WIDE = 410
 PATIENCE_MS = 300
 """A search that takes no longer says nothing of itself."""
+_OF_JOB = ("job_s", "job_usd")
 _LEAST_NEEDED = {"serving": "usd_per_mtoken", "training": "usd_per_month"}
 
 
@@ -72,6 +74,8 @@ class MachinesView(Card):
         self._stack.setMinimumHeight(_LEAST_TABLE)
         self._none = Label(appearance, msg("planui.machines.none"), ink=Ink.MUTED, wrap=True)
         self._none.hide()
+        self._no_job = Label(appearance, msg("planui.machines.no_job"), TextRole.LABEL, Ink.MUTED, wrap=True)
+        self._no_job.hide()
         self.why_title = Label(appearance, msg("planui.why_not"), TextRole.STRONG)
         self._why_count = Label(appearance, "", TextRole.LABEL, Ink.MUTED)
         self.search = SearchField(appearance, msg("planui.why_not.search"))
@@ -90,6 +94,7 @@ class MachinesView(Card):
         self.body.setSpacing(8)
         self.body.addWidget(self._none)
         self.body.addWidget(self._stack, 3)
+        self.body.addWidget(self._no_job)
         self.body.addLayout(self._why_head())
         self.body.addWidget(self.others, 2)
         for signal in (appearance.languageChanged, appearance.displayChanged):
@@ -114,6 +119,17 @@ class MachinesView(Card):
         self.note.say(msg("planui.machines.count", count=count, total=total) if result else "")
         self._none.say(searched.problem or msg("planui.machines.none"))
         self._none.setVisible(count == 0)
+        # Without a machine the reasons get all of the height.
+        self._stack.setVisible(count > 0)
+        self._show_job(searched.plan.workload)
+
+    def _show_job(self, workload: Workload) -> None:
+        """Time and cost of the job stand in columns where somebody says how long the job is, else a line says so."""
+        unsaid = isinstance(workload, Training) and workload.tokens_in_all is None
+        if isinstance(workload, Training):
+            for column in _OF_JOB:
+                self.tables[workload.kind].columns.make_room(column, needed=unsaid)
+        self._no_job.setVisible(unsaid and bool(self._candidates))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -83,7 +83,7 @@ class MemoryCard(Card):
         at_peak = phase.id == memory.peak_phase
         self.note.say(msg("planui.memory.at_peak") if at_peak else "")
         self.phases.setVisible(len(memory.phases) > 1)
-        self.phases.set_options([Option(p.id, named("phase", p.id, appearance)) for p in memory.phases], phase.id)
+        self.phases.set_options([self._option(p) for p in memory.phases], phase.id)
         self.phases.choose(phase.id)
         self._place_phases()
         usable = memory.usable.value
@@ -105,6 +105,13 @@ class MemoryCard(Card):
         self._totals.set_figures(
             [Named(f"memory.{name}", msg(f"memory.{name}"), getattr(memory, name)) for name in TOTALS]
         )
+
+    def _option(self, phase: Phase) -> Option:
+        """A phase by its short name where it has one: five of them stand in one line."""
+        short = msg(f"planui.phase.{phase.id}")
+        if not self._appearance.translator.has(short.id):
+            return Option(phase.id, named("phase", phase.id, self._appearance))
+        return Option(phase.id, short, tip=msg(f"phase.{phase.id}"))
 
     def _open(self, part_id: str) -> None:
         phase = self._shown_phase()

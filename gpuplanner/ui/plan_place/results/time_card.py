@@ -63,7 +63,7 @@ class TimeCard(Card):
         )
         shares = [(named("limit", limit.value, appearance), share) for limit, share in estimate.limits if share > 0.005]
         shares.sort(key=lambda pair: -pair[1])
-        said = " · ".join(f"{name} {share:.0%}" for name, share in shares)
+        said = " · ".join(f"{name} {share * 100:.0f} %" for name, share in shares)
         self._shares.say(msg("planui.time.limits", shares=said) if said else "")
         self._shares.setVisible(bool(said))
 

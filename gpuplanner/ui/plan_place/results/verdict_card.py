@@ -22,6 +22,8 @@ from gpuplanner.ui.widgets.verdict_tag import VerdictTag
 
 VERDICTS = {Fit.FITS: Verdict.PASS, Fit.TIGHT: Verdict.WARN, Fit.DOES_NOT_FIT: Verdict.FAIL}
 _NARROW = 430
+_LARGEST = frozenset({"metric.max_micro_batch", "metric.max_sequence", "metric.max_concurrency", "metric.max_length"})
+"""What says how much fits; 0 of it is none."""
 
 
 class VerdictCard(Card):
@@ -89,10 +91,17 @@ class VerdictCard(Card):
         if columns == self._columns:
             return
         self._columns = columns
-        for column in range(4):
-            self._grid.setColumnStretch(column, int(column < columns))
+        self._share_width()
         for position, label in enumerate(self._figures):
             self._grid.addWidget(label, position // columns, position % columns)
+
+    def _share_width(self) -> None:
+        """A number with a long range gets more of the width than its neighbours."""
+        for column in range(4):
+            wanted = [
+                label.sizeHint().width() for at, label in enumerate(self._figures) if at % self._columns == column
+            ]
+            self._grid.setColumnStretch(column, max(wanted, default=0))
 
     def _render(self) -> None:
         estimate, appearance = self._estimate, self._appearance
@@ -108,7 +117,7 @@ class VerdictCard(Card):
         self._limit.setVisible(limit is not None)
         if limit is not None:
             self._limit.say(named("limit", limit[0].value, appearance))
-            self._limit.setToolTip(appearance.text("planui.limited_by.share", share=f"{limit[1]:.0%}"))
+            self._limit.setToolTip(appearance.text("planui.limited_by.share", share=f"{limit[1] * 100:.0f} %"))
         self._best.setVisible(not self._found)
         self._show_reasons(estimate)
         self._show_headlines(estimate)
@@ -135,6 +144,9 @@ class VerdictCard(Card):
         for label, headline in zip(self._figures, self._shown, strict=True):
             label.set_label(short_name_of(headline.id, self._appearance))
             label.set_figure(headline.figure, self._note(headline, estimate))
+            if headline.id == "metric.mfu":
+                label.setToolTip(f"{self._appearance.text('planui.column.mfu.tip')}\n{label.toolTip()}")
+        self._share_width()
 
     def _note(self, headline: Headline, estimate: Estimate) -> MessageValue:
         if headline.figure is None:
@@ -148,7 +160,13 @@ class VerdictCard(Card):
     def _show_capacity(self, estimate: Estimate) -> None:
         in_front = {headline.id for headline in self._shown}
         rest = [h for h in capacity(estimate) if h.id not in in_front]
-        self._capacity.set_figures([Named(h.id, short_name_of(h.id, self._appearance), h.figure) for h in rest])
+        self._capacity.set_figures([self._named(h) for h in rest])
+
+    def _named(self, headline: Headline) -> Named:
+        name, figure = short_name_of(headline.id, self._appearance), headline.figure
+        if figure is not None and figure.value == 0 and headline.id in _LARGEST:
+            return Named(headline.id, name, None, msg("planui.nothing_fits"))
+        return Named(headline.id, name, figure)
 
     def _ask(self, at: int) -> None:
         self.asked.emit(self._shown[at].id)
