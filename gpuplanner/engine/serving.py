@@ -69,7 +69,7 @@ def estimate_serving(
     alone = load.request_per_s is None and load.concurrency <= way.replicas
     spreads = spreads_of(efficiencies, found.rung, bool(alone))
     memory = _memory(result, found.numbers, server, way, spreads)
-    fit, reason = _fit(result, memory, load, way, workload, spreads)
+    fit, reason = _fit(result, memory, load, server, way, workload, spreads)
     metrics = _room(numbers, result, server, way, model, spreads)
     runs = fit is not Fit.DOES_NOT_FIT and model.role is not Role.ENCODER
     parts: tuple[Part, ...] = ()
@@ -140,6 +140,7 @@ def _fit(
     result: ServingNumbers,
     memory: Memory,
     load: LoadNumbers,
+    server: ServerNumbers,
     way: WayNumbers,
     workload: Serving,
     spreads: Spreads,
@@ -148,15 +149,15 @@ def _fit(
     fit, reason = verdict(memory.usable, memory.needed)
     if fit is Fit.DOES_NOT_FIT:
         return fit, reason
-    numbers = result.memory
+    numbers, share = result.memory, float(server.memory_share)
     if not numbers.starts:
-        return Fit.DOES_NOT_FIT, memory_reason(result, memory, workload)
+        return Fit.DOES_NOT_FIT, memory_reason(result, memory, workload, share)
     offered = load.concurrency / way.replicas
     if load.request_per_s is None and result.resident < min(offered, result.places + 1) - 1e-9:
-        return Fit.TIGHT, memory_reason(result, memory, workload, waiting=True, way=way)
+        return Fit.TIGHT, memory_reason(result, memory, workload, share, waiting=True, way=way)
     slack = beside_weights(numbers) * (spreads.beside_weights.high - 1)
     if fit is Fit.FITS and numbers.pool_bytes - slack < numbers.reserved_sequence_bytes:
-        return Fit.TIGHT, memory_reason(result, memory, workload)
+        return Fit.TIGHT, memory_reason(result, memory, workload, share)
     return fit, reason
 
 
@@ -213,9 +214,14 @@ def _request_rate(result: ServingNumbers, load: LoadNumbers, spreads: Spreads) -
 
 
 def _at_work(result: ServingNumbers, load: LoadNumbers, spreads: Spreads) -> Figure:
-    """With a number of clients that all fit it is that number; the pool or a rate makes it an estimate."""
-    if load.request_per_s is None and result.resident < result.places:
-        return certain(result.at_work, Unit.COUNT)
+    """With a number of clients that all fit it is that number; the pool or a rate makes it an estimate.
+
+    Of the requests that the pool holds only whole ones count; a rate keeps a mean number of them at work.
+    """
+    if load.request_per_s is None:
+        if result.resident < result.places:
+            return certain(result.at_work, Unit.COUNT)
+        return count_figure(serving_pool.whole_sequences(result.at_work), spreads.rate)
     return count_figure(result.at_work, spreads.rate)
 
 

@@ -7,6 +7,7 @@ from gpuplanner.catalog.architecture import ModelArchitecture, Role
 from gpuplanner.catalog.entries import GpuProperty
 from gpuplanner.engine.estimate import Memory
 from gpuplanner.engine.formulas.elementwise import Number
+from gpuplanner.engine.formulas.serving_pool import whole_sequences
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.serving_choice import LAYERS_ONLY
 from gpuplanner.engine.serving_inputs import WayNumbers
@@ -22,14 +23,22 @@ BF16, BF16_RATE = "bf16", GpuProperty.BF16_FLOP_PER_S
 
 
 def memory_reason(
-    result: ServingNumbers, memory: Memory, workload: Serving, waiting: bool = False, way: WayNumbers | None = None
+    result: ServingNumbers,
+    memory: Memory,
+    workload: Serving,
+    memory_share: float,
+    waiting: bool = False,
+    way: WayNumbers | None = None,
 ) -> Message:
-    """Why the memory that is there does not do: the server's share, the longest request, or requests that wait."""
+    """Why the memory that is there does not do: the server's share, the longest request, or requests that wait.
+
+    `memory_share`: what the server may use of the usable memory, by the plan or by its own default.
+    """
     numbers = result.memory
     if waiting and way is not None:
         return msg(
             "serving.waiting",
-            resident=int(result.resident * way.replicas),
+            resident=int(whole_sequences(result.at_work)),
             concurrency=workload.concurrency or 1,
             pool=_bytes(max(numbers.pool_bytes, 0.0)),
         )
@@ -39,15 +48,20 @@ def memory_reason(
         )
     length = workload.max_length or workload.input_tokens + workload.output_tokens
     least = ceil(float(numbers.least_memory_share) * 100) / 100
-    share = workload.memory_utilisation
+    budget: dict[str, str | float] = {
+        "share": memory_share,
+        "budget": _bytes(memory_share * memory.usable.value),
+        "least": least,
+    }
+    limited = memory_share < 1 and least <= 1
     shown = {"pool": _bytes(max(numbers.pool_bytes, 0.0)), "needed": _bytes(numbers.reserved_sequence_bytes)}
     if numbers.pool_bytes <= 0:
         weights = _bytes(numbers.weight_bytes)
-        if share is not None and least <= 1:
-            return msg("serving.share_below_weights", share=share, least=least, weights=weights)
+        if limited:
+            return msg("serving.share_below_weights", weights=weights, **budget)
         return msg("serving.no_pool", weights=weights, usable=_bytes(memory.usable.value))
-    if least <= 1 and share is not None:
-        return msg("serving.share_too_small", share=share, least=least, length=length, **shown)
+    if limited:
+        return msg("serving.share_too_small", length=length, **budget, **shown)
     return msg("serving.one_request_too_long", length=length, **shown)
 
 

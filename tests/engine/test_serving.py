@@ -21,7 +21,7 @@ from gpuplanner.engine.serving_machine import arithmetic, usable_bytes
 from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Certainty, Rung
 from gpuplanner.messages import InputError, Language, Translator
-from gpuplanner.units import GB, GIB
+from gpuplanner.units import GB, GIB, Display, show_bytes
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.precision import KvPrecision, WeightPrecision
@@ -172,7 +172,7 @@ def test_client_concurrency_is_not_the_resident_batch(serve):
     made = serve(LLAMA_70B, count=4, concurrency=5000, input_tokens=4000, output_tokens=1000, tensor_parallel=4)
     assert made.fit is Fit.TIGHT
     assert made.reason.id == "serving.waiting"
-    assert value(made, "resident_sequences") < 300
+    assert value(made, "resident_sequences") == made.reason.values["resident"] < 300
     alone = serve(LLAMA_70B, count=4, concurrency=100, input_tokens=4000, output_tokens=1000, tensor_parallel=4)
     assert value(made, "ttft_s") > 10 * value(alone, "ttft_s")
 
@@ -424,3 +424,17 @@ def test_ways_use_all_gpus(shipped_catalog):
     ways = ways_on(machine, model, Serving(model=ModelChoice(catalog_id=LLAMA_70B)))
     assert {way.tensor_parallel * way.pipeline_parallel * way.replicas for way in ways} == {16.0}
     assert all(f.name for way in ways for f in fields(way))
+
+
+def test_what_needs_less_than_there_is_and_does_not_fit_says_what_the_server_may_use(serve):
+    made = serve(LLAMA_70B, weight_precision="fp8", concurrency=1, input_tokens=2000, output_tokens=500)
+    assert made.fit is Fit.DOES_NOT_FIT
+    assert made.memory.needed.value < made.memory.usable.value
+    assert made.reason.id == "serving.share_too_small"
+    share = made.reason.values["share"]
+    assert 0.5 < share < made.reason.values["least"] <= 1
+    assert made.reason.values["budget"] == str(show_bytes(share * made.memory.usable.value, Display()))
+    for language in Language:
+        text = Translator(language).text(made.reason)
+        assert made.reason.values["budget"] in text
+        assert f"{share:.0%}" in text

@@ -4,10 +4,12 @@ Servers differ in numbers, not in formulas: which share of the memory they take,
 activations were measured, and whether it is taken whole. No server is named here.
 """
 
-from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum
+from gpuplanner.engine.formulas.elementwise import Number, floor, maximum, minimum
 from gpuplanner.figures import formula
 from gpuplanner.units import Unit
 
+ROUNDING = 1e-9
+"""What a whole number may lose when it is computed."""
 VLLM = "vLLM, v1/worker/gpu_worker.py, determine_available_memory"
 
 
@@ -143,6 +145,12 @@ def resident_sequences(concurrency: Number, max_sequences: Number, sequences_in_
 def sequences_at_work(sequences: Number, replicas: Number, concurrency: Number) -> Number:
     """Requests that are at work at once on all replicas."""
     return minimum(sequences * replicas, concurrency)
+
+
+@formula(Unit.COUNT, "floor(sequences)", "a request that fits in part waits")
+def whole_sequences(sequences: Number) -> Number:
+    """The requests of a number of them that are at work whole; never none, since one is always let in."""
+    return maximum(floor(sequences + ROUNDING), 1.0)
 
 
 @formula(

@@ -9,7 +9,7 @@ from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.estimate import Fit, Way
 from gpuplanner.engine.formulas.cost import usd_per_month, usd_per_mtoken
-from gpuplanner.engine.formulas.serving_pool import live_cache_bytes, needed_bytes
+from gpuplanner.engine.formulas.serving_pool import live_cache_bytes, needed_bytes, whole_sequences
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import choice_of, with_nodes
 from gpuplanner.engine.search.checks import Array, Check
@@ -179,13 +179,15 @@ class ServingSpace:
             pipeline_parallel=int(ways.pipeline_parallel[place]),
             replicas=int(ways.replicas[place]),
         )
+        by_rate = self._workload.concurrency is None and self._workload.request_rate is not None
+        at_work = float(found.at_work[place])
         metrics = {
             "ttft_s": float(found.ttft_s[place]),
             "tpot_s": float(found.tpot_s[place]),
             "request_s": seconds,
             "request_per_s": float(found.request_per_s[place]),
             "output_tokens_per_s": float(found.output_tokens_per_s[place]),
-            "resident_sequences": float(found.at_work[place]),
+            "resident_sequences": float(at_work if by_rate else whole_sequences(at_work)),
         }
         metrics |= _costs(whole, metrics["output_tokens_per_s"])
         degrees = {"tensor_parallel": way.tensor_parallel, "pipeline_parallel": way.pipeline_parallel}
