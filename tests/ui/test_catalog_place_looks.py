@@ -76,6 +76,18 @@ def test_nothing_is_cut_boxed_or_nameless(session, qtbot):
                 assert complaints == [], (view, look)
 
 
+def test_all_columns_of_a_table_fit_at_the_usual_size(session, qtbot):
+    session.window.resize(1400, 830)
+    for path in ("gpus", "instances", "models"):
+        session.window.go(Location("catalog", path))
+        settled(session, qtbot)
+        table = session.window.current_page().current_table()
+        for look in each_look(session.appearance):
+            settle()
+            assert table.rows.total > 0
+            assert table.horizontalScrollBar().maximum() == 0, (path, look)
+
+
 @pytest.mark.parametrize("size", [(900, 560), (1920, 1080)])
 def test_it_fits_small_and_large_windows(session, qtbot, size):
     session.window.resize(*size)

@@ -12,6 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
 
+from gpuplanner.catalog.entries import GpuProperty
 from gpuplanner.catalog.problems import Problem, Severity
 from gpuplanner.messages import msg
 from gpuplanner.store.settings import LANGUAGE, MEMORY
@@ -189,6 +190,49 @@ def test_the_table_follows_what_is_typed(page, names):
     assert page.table_view.bar.chips == []
 
 
+def test_a_bare_number_says_which_column_it_means_while_it_is_typed(page, names):
+    typed(page, ">=80")
+    assert [chip.text() for chip in page.table_view.bar.chips] == ["GPU memory ≥ 80 GiB"]
+    page.table_view.bar.chips[0].removed.emit()
+    assert page.table_view.bar.field.text() == ""
+    assert page.table_view.bar.chips == []
+
+
+def test_the_first_order_greets_with_the_fastest_and_the_newest(page, names, shipped_catalog):
+    gpus = {gpu.name: gpu for gpu in shipped_catalog.gpus.values()}
+    bandwidths = [gpus[name].known(GpuProperty.HBM_BYTES_PER_S) for name in names(page)[:20]]
+    speeds = [known.value for known in bandwidths if known is not None]
+    assert len(speeds) == 20
+    assert speeds == sorted(speeds, reverse=True)
+    page.choose_segment("instances")
+    offers = {offer.name: offer for offer in shipped_catalog.instances.values()}
+    dates = [offers[name].prices[0].date for name in names(page)[:20]]
+    assert dates == sorted(dates, reverse=True)
+    page.choose_segment("models")
+    page.presenter.type_text("qwen3")
+    qwen = [name for name in names(page) if name in ("Qwen3-0.6B", "Qwen3-4B", "Qwen3-14B")]
+    assert qwen == ["Qwen3-0.6B", "Qwen3-4B", "Qwen3-14B"]
+
+
+def test_the_panel_leaves_an_entry_that_a_filter_takes_away(page, names, qtbot):
+    page.presenter.choose(L4)
+    typed(page, ">=80")
+    first = names(page)[0]
+    qtbot.waitUntil(lambda: page.detail_view.name.text() == first)
+    page.presenter.type_text("no such thing")
+    qtbot.waitUntil(lambda: page.presenter.entry is None)
+
+
+def test_a_link_may_lead_to_what_the_filters_leave_out(page, names, qtbot):
+    typed(page, ">=80")
+    names(page)
+    page.visit(f"gpu/{L4}")
+    page._search()
+    names(page)
+    qtbot.wait(50)
+    assert page.presenter.entry.id == L4
+
+
 def test_enter_makes_a_chip_that_can_be_taken_away(page, names):
     everything = names(page)
     typed(page, ">=80")
@@ -196,7 +240,7 @@ def test_enter_makes_a_chip_that_can_be_taken_away(page, names):
     few = names(page)
     assert 0 < len(few) < len(everything)
     (chip,) = page.table_view.bar.chips
-    assert chip.text() == "Memory ≥ 80 GiB"
+    assert chip.text() == "GPU memory ≥ 80 GiB"
     assert page.table_view.bar.field.text() == ""
     chip.setFocus()
     QTest.keyClick(chip, Qt.Key.Key_Delete)
@@ -498,7 +542,7 @@ def test_what_is_exported_is_what_is_shown(page, names, qtbot, tmp_path, notices
     assert "Power (W)" not in titles
     assert len(titles) == len(table.columns.shown())
     assert [row[0] for row in rows[1:-1]] == shown
-    assert rows[-1][0] == "# Filtered by Memory ≥ 141 GiB"
+    assert rows[-1][0] == "# Filtered by GPU memory ≥ 141 GiB"
     memory = [float(row[1]) for row in rows[1:-1]]
     assert memory == sorted(memory, reverse=True)
     assert notices.kept[-1].message.id == "catalogui.export.done"

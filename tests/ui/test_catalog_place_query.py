@@ -89,13 +89,13 @@ def test_what_cannot_be_read_of_a_kept_query_is_left_out(index, kept):
 @pytest.mark.parametrize(
     ("term", "english", "chinese"),
     [
-        (Term("memory_bytes", ">=80"), "Memory ≥ 80 GiB", "显存 ≥ 80 GiB"),
-        (Term("memory_bytes", "24..80"), "Memory 24 – 80 GiB", "显存 24 – 80 GiB"),
-        (Term("memory_bytes", "80|96"), "Memory 80 GiB or 96 GiB", "显存 80 GiB 或 96 GiB"),
-        (Term("power_w", "<1kW"), "Power < 1kW", "功耗 < 1kW"),
+        (Term("memory_bytes", ">=80"), "GPU memory ≥ 80 GiB", "显存 ≥ 80 GiB"),
+        (Term("memory_bytes", "24..80"), "GPU memory 24 – 80 GiB", "显存 24 – 80 GiB"),
+        (Term("memory_bytes", "80|96"), "GPU memory 80 GiB or 96 GiB", "显存 80 GiB 或 96 GiB"),
+        (Term("power_w", "<1kW"), "Power limit < 1kW", "功耗上限 < 1kW"),
         (Term("vendor", "!AMD"), "Vendor not AMD", "厂商 非 AMD"),
         (Term("name", '="L4"'), "Name = L4", "名称 = L4"),
-        (Term("fp8_flop_per_s", "?"), "FP8 dense unknown", "FP8 稠密 未知"),
+        (Term("fp8_flop_per_s", "?"), "FP8 dense unknown", "FP8 稠密算力 未知"),
         (Term(ANY, "A100|H100"), "Contains A100 or H100", "包含 A100 或 H100"),
     ],
 )
@@ -109,7 +109,7 @@ def test_what_a_chip_says(index, appearance, term, english, chinese):
 def test_a_chip_follows_the_convention_of_memory(index, appearance):
     column = next(c for c in index.columns("gpus") if c.id == "memory_bytes")
     appearance.choose(MEMORY, "GB")
-    assert filter_text(Term("memory_bytes", ">=80"), column, appearance) == "Memory ≥ 80 GB"
+    assert filter_text(Term("memory_bytes", ">=80"), column, appearance) == "GPU memory ≥ 80 GB"
 
 
 def test_the_filter_for_one_value_finds_that_value_alone(index):

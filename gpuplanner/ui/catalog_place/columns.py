@@ -77,15 +77,15 @@ _SHORT = {
     "kv_elements_per_token",
 }
 _WIDTHS = {
-    "name": 200,
-    "gpu": 140,
-    "gpu_count": 60,
-    "provider": 108,
+    "name": 170,
+    "gpu": 136,
+    "gpu_count": 56,
+    "provider": 104,
     "kind": 120,
     "licence": 110,
-    SOURCE: 60,
-    "max_positions": 90,
-    "gpu_price": 90,
+    SOURCE: 44,
+    "max_positions": 80,
+    "gpu_price": 80,
     "memory_type": 70,
 }
 _ALIGNED = "\u2003"
@@ -120,7 +120,7 @@ def short_title(column: IndexColumn) -> Message:
 
 def _column(column: IndexColumn, pinned: Callable[[str], bool], today: Callable[[], date], *, shown: bool) -> Column:
     tip = msg(column.label) if column.id in _SHORT else None
-    number_width = 100 if column.unit is Unit.MONEY_PER_HOUR else 78
+    number_width = 80 if column.unit is Unit.MONEY_PER_HOUR else 64
     width = _WIDTHS.get(column.id, number_width if column.kind is ColumnKind.NUMBER else 96)
     if column.id == "name":
         look: Callable[[Any, Appearance], Look] = _name_look(pinned)

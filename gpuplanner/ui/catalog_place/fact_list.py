@@ -338,12 +338,12 @@ def _placed_title(item: Title, top: float, width: float) -> _Placed:
 def _paint_title(painter: QPainter, placed: _Placed, item: Title, tokens: Tokens) -> None:
     painter.setFont(font(TextRole.LABEL_STRONG))
     painter.setPen(tokens.text)
-    painter.drawText(placed.name, int(Qt.AlignmentFlag.AlignLeft), item.text)
+    _draw(painter, placed.name, item.text)
     if item.note:
         width = QFontMetricsF(painter.font()).horizontalAdvance(item.text) + 8
         painter.setFont(font(TextRole.LABEL))
         painter.setPen(tokens.muted)
-        painter.drawText(placed.name.adjusted(width, 0, 0, 0), int(Qt.AlignmentFlag.AlignLeft), item.note)
+        _draw(painter, placed.name.adjusted(width, 0, 0, 0), item.note)
 
 
 def _wrapped(metrics: QFontMetricsF, text: str, left: float, top: float, width: float) -> QRectF:

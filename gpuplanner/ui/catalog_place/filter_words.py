@@ -5,7 +5,7 @@ import re
 from gpuplanner.catalog.table.columns import Column, ColumnKind, header_unit
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.catalog_place.columns import short_title, word_text
+from gpuplanner.ui.catalog_place.columns import word_text
 from gpuplanner.ui.catalog_place.query import Term
 
 _SIGNS = ((">=", "≥ "), ("<=", "≤ "), ("==", "= "), (">", "> "), ("<", "< "), ("=", "= "))
@@ -13,7 +13,7 @@ _BARE_NUMBER = re.compile(r"^[\d.,_]+$")
 
 
 def filter_text(term: Term, column: Column | None, appearance: Appearance) -> str:
-    """A filter as it is read: "Memory ≥ 80 GiB", "contains A100 or H100"."""
+    """A filter as it is read: "GPU memory ≥ 80 GiB", "contains A100 or H100"."""
     negated = term.text.lstrip().startswith(("!", "！", "≠"))
     asked = term.text.strip().lstrip("!！≠")
     either = f" {appearance.text(msg('catalogui.filter.or'))} "
@@ -21,7 +21,7 @@ def filter_text(term: Term, column: Column | None, appearance: Appearance) -> st
     if column is None:
         return appearance.text(msg("catalogui.filter.anywhere", words=either.join(parts)))
     said = either.join(_part(part, column, appearance) for part in parts) or term.text
-    name = appearance.text(short_title(column))
+    name = appearance.text(msg(column.label))
     if negated:
         return appearance.text(msg("catalogui.filter.not", column=name, what=said))
     return appearance.text(msg("catalogui.filter.is", column=name, what=said))

@@ -40,6 +40,10 @@ class CatalogPage(Page):
         super().__init__()
         self._context = context
         self._roomy = True
+        self._narrowing = False
+        """A person changed the filters, and the rows have not been asked for yet."""
+        self._narrowed = False
+        """The rows in sight are those of filters that a person just changed: an entry that they leave out goes."""
         appearance = self._appearance = context.appearance
         self.presenter = CatalogPresenter(
             context.workspace, context.jobs, context.settings, context.notices, appearance, today, self
@@ -219,7 +223,7 @@ class CatalogPage(Page):
         presenter, bar = self.presenter, self.table_view.bar
         bar.show_typed(presenter.query.typed)
         bar.show_problem(presenter.problem)
-        bar.show_terms([(term, self._says(term)) for term in presenter.query.terms])
+        bar.show_terms([(term, self._says(term)) for term in presenter.said_terms()])
         if presenter.problem is None:
             self._typing.call()
 
@@ -227,9 +231,13 @@ class CatalogPage(Page):
         table = self.current_table()
         if table is None:
             return
+        self._narrowed, self._narrowing = self._narrowing, False
         source = self.presenter.source([column.id for column in table.rows.columns])
         if source is not None:
             table.set_source(source)
+
+    def _narrow(self) -> None:
+        self._narrowing = True
 
     def _loaded(self, table: DataTable) -> None:
         read = self.presenter.read
@@ -243,8 +251,11 @@ class CatalogPage(Page):
             if self.presenter.entry is None and table.rows.total:
                 self._choose_first(table)
             else:
-                self._find_row()
+                self._find_row(else_first=self._narrowed)
+            self._narrowed = False
             return
+        if self._narrowed:
+            self.presenter.choose("")
         self._explain_empty()
 
     def _choose_first(self, table: DataTable) -> None:
@@ -268,8 +279,11 @@ class CatalogPage(Page):
 
         self._why_empty.run(lambda _cancel: rows_without_each(read.index, shown, terms, display), show, urgent=True)
 
-    def _find_row(self) -> None:
-        """Bring the chosen entry into sight in the table, wherever it stands."""
+    def _find_row(self, *, else_first: bool = False) -> None:
+        """Bring the chosen entry into sight in the table, wherever it stands; `else_first` chooses the first instead.
+
+        A link may lead to an entry that the filters leave out, and then it stays; typing may not leave one behind.
+        """
         table, entry = self.current_table(), self.presenter.entry
         if table is None or entry is None or table.current_id() == entry.id or table.choose(entry.id):
             return
@@ -282,6 +296,8 @@ class CatalogPage(Page):
             if position is not None and self.presenter.entry == entry and position < table.rows.total:
                 table.choose_at(position, entry.id)
                 table.scrollTo(table.currentIndex(), DataTable.ScrollHint.PositionAtCenter)
+            elif position is None and else_first and self.presenter.entry == entry:
+                self._choose_first(table)
 
         self._finding.run(lambda _cancel: source.position(keys, entry.id), found)
 
@@ -357,6 +373,7 @@ class CatalogPage(Page):
         presenter, bar, details = self.presenter, self.table_view.bar, self.detail_view
         presenter.ready.connect(self._ready)
         presenter.tableChanged.connect(self._show_table)
+        presenter.queryChanged.connect(self._narrow)
         presenter.queryChanged.connect(self._show_query)
         presenter.queryChanged.connect(self.headingChanged)
         presenter.entryChanged.connect(self._choosing.call)

@@ -130,6 +130,11 @@ class CatalogPresenter(QObject):
             return others
         return (*(t for t in others if t.column != typed.column or typed.column == ANYWHERE), typed)
 
+    def said_terms(self) -> tuple[Term, ...]:
+        """What needs a chip: the filters in force, and what is being typed if its column was not said in words."""
+        typed = self.typed_term()
+        return self.query.terms if typed is None or typed.column == ANYWHERE else self.terms()
+
     def typed_term(self) -> Term | None:
         """What the text in the field asks."""
         return interpreted(self.query.typed, self.columns(self.table), self._names, self.table.main_number)

@@ -57,4 +57,6 @@ class CatalogSource:
         return next((at for at, row in enumerate(asked.rows) if row.id == entry_id), None)
 
     def _sort(self, order: Sequence[SortKey]) -> list[Sort]:
-        return [Sort(key.column, key.descending) for key in order if key.column in self._asked]
+        """What the person sorted by, else the table's first order. Its columns need not be among those asked for."""
+        keys = [key for key in order if key.column in self._asked] or self._table.first_order
+        return [Sort(key.column, key.descending) for key in keys]

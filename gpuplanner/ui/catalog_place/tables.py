@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from gpuplanner.messages import Message, msg
 from gpuplanner.ui.pins import PinKind
+from gpuplanner.ui.table.columns import SortKey
 
 
 class CatalogTable(StrEnum):
@@ -29,6 +30,11 @@ class CatalogTable(StrEnum):
         """The column that a number without a name is about: `>=80` asks for memory, or for parameters."""
         return _MAIN_NUMBERS[self]
 
+    @property
+    def first_order(self) -> tuple[SortKey, ...]:
+        """How rows stand before a person sorts: the fastest GPUs, the newest prices, models by family."""
+        return _FIRST_ORDERS[self]
+
 
 _KINDS = {
     CatalogTable.GPUS: PinKind.GPU,
@@ -39,6 +45,15 @@ _MAIN_NUMBERS = {
     CatalogTable.GPUS: "memory_bytes",
     CatalogTable.INSTANCES: "gpu_memory_each",
     CatalogTable.MODELS: "parameters",
+}
+_FIRST_ORDERS = {
+    CatalogTable.GPUS: (
+        SortKey("hbm_bytes_per_s", descending=True),
+        SortKey("memory_bytes", descending=True),
+        SortKey("name"),
+    ),
+    CatalogTable.INSTANCES: (SortKey("price_date", descending=True), SortKey("provider"), SortKey("name")),
+    CatalogTable.MODELS: (SortKey("family"), SortKey("name")),
 }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from gpuplanner.catalog.entries import GpuProperty, Model
 from gpuplanner.catalog.parameters import active_parameters, total_parameters
+from gpuplanner.catalog.table.values import natural_key
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.palette.items import match
 from gpuplanner.ui.plan_place.machines.machine_rows import row_id
@@ -26,7 +27,7 @@ def model_items(models: Sequence[Model], query: str, appearance: Appearance, cur
     scored = [(match(query, m.name, m.id, m.family, *m.aliases), m) for m in models]
     found = [(score, model) for score, model in scored if score > 0]
     typed = bool(query.strip())
-    found.sort(key=lambda pair: (-pair[0] if typed else pair[1].id != current, pair[1].name.casefold()))
+    found.sort(key=lambda pair: (-pair[0] if typed else pair[1].id != current, natural_key(pair[1].name)))
     return [
         PickItem(model.id, model.name, str(appearance.show(model.parameters.value, Unit.PARAMETER)))
         for _, model in found[:MOST]
