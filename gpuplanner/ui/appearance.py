@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from PySide6.QtCore import QLocale, QObject, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 
+from gpuplanner.facts import Source
 from gpuplanner.messages import Language, Message, MessageValue, Translator
 from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, THEME, Setting
 from gpuplanner.ui.settings import Settings
@@ -18,13 +19,16 @@ from gpuplanner.units import Display, MemoryConvention, Shown, Unit, show
 
 
 class DatedRate(Protocol):
-    """What one US dollar cost in a currency, and on which day."""
+    """What one US dollar cost in a currency, on which day, and who says so."""
 
     @property
     def per_usd(self) -> float: ...
 
     @property
     def date(self) -> str: ...
+
+    @property
+    def source(self) -> Source: ...
 
 
 class Appearance(QObject):

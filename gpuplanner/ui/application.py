@@ -66,7 +66,7 @@ class Session:
         self._waiting: list[str] = []
         self._begun = False
         context = Context(self.appearance, settings, self.jobs, self.notices, self._go, workspace)
-        help_, preferences = help_place(), settings_place(date.today)
+        help_, preferences = help_place(len(shown)), settings_place(date.today)
         self.window = Window(context, shown, foot=(help_, preferences))
         providers: list[PaletteProvider] = [
             ActionProvider(self.appearance, (*shown, help_), self._heading, self._go),
@@ -117,7 +117,7 @@ class Session:
         )
         self.window.status_bar.show_catalog(says)
         for problem in catalog.problems:
-            self.notices.say(problem.message, Verdict.WARN)
+            self.notices.say(problem.message, Verdict.WARN, quiet=True)
         self._begun = True
         self.window.start(FIRST_PLACE)
         self.collector.settle()

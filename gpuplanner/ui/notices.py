@@ -22,13 +22,17 @@ class NoticeAction:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One thing said. A sticky notice stays on the screen until it is closed."""
+    """One thing said. A sticky notice stays on the screen until it is closed.
+
+    A quiet one is kept in the list and counted, and makes no toast: a page says it where it matters.
+    """
 
     message: Message
     verdict: Verdict
     at: datetime
     action: NoticeAction | None = None
     sticky: bool = False
+    quiet: bool = False
 
 
 class Notices(QObject):
@@ -49,9 +53,10 @@ class Notices(QObject):
         action: NoticeAction | None = None,
         *,
         sticky: bool = False,
+        quiet: bool = False,
     ) -> Notice:
         """Tell the person something. What went wrong should say what to do about it."""
-        notice = Notice(message, verdict, self._now(), action, sticky)
+        notice = Notice(message, verdict, self._now(), action, sticky, quiet)
         self.kept = [*self.kept, notice][-KEPT:]
         self.said.emit(notice)
         return notice

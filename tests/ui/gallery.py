@@ -4,6 +4,7 @@ from types import MappingProxyType, SimpleNamespace
 
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from gpuplanner.facts import Source
 from gpuplanner.figures import Certainty, Figure, exact
 from gpuplanner.messages import Language, msg
 from gpuplanner.store.settings import RATES
@@ -283,11 +284,11 @@ def small_workspace(settings: Settings) -> SimpleNamespace:
         date="2026-11-30", gpus=range(139), instances=range(546), models=range(155), problems=(), hash="0"
     )
 
-    def rate(per_usd: float, date: str = "2026-11-20") -> SimpleNamespace:
-        return SimpleNamespace(per_usd=per_usd, date=date)
+    def rate(per_usd: float, date: str = "2026-11-20", *, user: bool = False) -> SimpleNamespace:
+        return SimpleNamespace(per_usd=per_usd, date=date, source=Source("x", "A bank", from_memory=True, user=user))
 
     def rates() -> dict[str, SimpleNamespace]:
-        own = {code: rate(r["per_usd"], r["date"]) for code, r in settings.get(RATES).items()}
+        own = {code: rate(r["per_usd"], r["date"], user=True) for code, r in settings.get(RATES).items()}
         return {"CNY": rate(7.12), "EUR": rate(0.86), **own}
 
     return SimpleNamespace(catalog=catalog, rates=rates)

@@ -8,7 +8,9 @@ from gpuplanner import __version__
 from gpuplanner.store.settings import LANGUAGE
 from gpuplanner.ui.help_page.diagnostics import as_markdown, diagnostics
 from gpuplanner.ui.help_page.glossary import GLOSSARY
+from gpuplanner.ui.help_page.page import _Guide
 from gpuplanner.ui.places import Location
+from gpuplanner.ui.widgets.label import Label
 from tests.ui.gallery import small_workspace
 
 
@@ -66,3 +68,10 @@ def test_the_views_are_part_of_back_and_forward(session):
     assert page.path() == "guide"
     session.window.forward()
     assert page.path() == "diagnostics"
+
+
+def test_the_keys_of_places_are_as_many_as_there_are_places(qtbot, appearance):
+    for places, keys in ((1, "Ctrl+1"), (3, "Ctrl+1, 2, 3")):
+        guide = _Guide(appearance, places)
+        qtbot.addWidget(guide)
+        assert [label.text() for label in guide.findChildren(Label) if label.text().startswith("Ctrl+1")] == [keys]

@@ -1,8 +1,10 @@
 from datetime import date
+from types import SimpleNamespace
 
 import pytest
 from PySide6.QtTest import QTest
 
+from gpuplanner.facts import Source
 from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, RATES, THEME
 from gpuplanner.ui.places import Location
 from gpuplanner.ui.settings_page.presenter import SettingsPresenter
@@ -70,6 +72,31 @@ def test_a_rate_of_ones_own_is_dated_today(appearance, settings):
     assert [r.own for r in presenter.rates()] == [True, False]
     presenter.reset_rate("CNY")
     assert settings.get(RATES) == {}
+
+
+def test_a_rate_says_where_it_is_from(appearance):
+    sources = {
+        "CNY": Source("memory", "", from_memory=True),
+        "EUR": Source("bank", "Reference rates of a bank"),
+        "GBP": Source("user", "", user=True),
+    }
+    rates = {code: SimpleNamespace(per_usd=2.0, date="2025", source=source) for code, source in sources.items()}
+    appearance.learn_rates(lambda: rates)
+    presenter = SettingsPresenter(appearance, appearance._settings, lambda: TODAY)
+    assert [appearance.said(rate.origin) for rate in presenter.rates()] == [
+        "from the catalog, 2025; from memory, no document",
+        "from the catalog, 2025: Reference rates of a bank",
+        "yours, 2025",
+    ]
+
+
+def test_controls_end_with_the_card_and_do_not_move(page, session):
+    memory = row(page, MEMORY)
+    before = memory.control.geometry()
+    assert before.right() == memory.rect().right()
+    memory.control.chosen.emit("GB")
+    session.window.grab()
+    assert memory.control.geometry() == before
 
 
 def test_a_rate_is_typed_on_the_page(page, session, settings):

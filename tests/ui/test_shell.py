@@ -340,6 +340,7 @@ def test_a_broken_file_of_the_catalog_is_told(session, window, qtbot):
     session.begin()
     qtbot.waitUntil(lambda: bool(session.notices.kept))
     assert session.notices.kept[0].verdict is Verdict.WARN
+    assert window.toasts.count() == 0, "the Catalog says it above its tables"
 
 
 # --- Files ----------------------------------------------------------------------------------------------------------

@@ -26,19 +26,19 @@ from gpuplanner.ui.widgets.verdict_tag import VerdictTag
 GUIDE, NOTICES, DIAGNOSTICS = "guide", "notices", "diagnostics"
 
 
-def help_place() -> Place:
-    """The help as a place."""
-    return Place("help", "circle-help", msg("ui.help.title"), HelpPage, shortcut="F1")
+def help_place(places: int) -> Place:
+    """The help as a place; `places` is how many the rail shows, each with a key."""
+    return Place("help", "circle-help", msg("ui.help.title"), lambda context: HelpPage(context, places), shortcut="F1")
 
 
 class HelpPage(Page):
     """Three views: the guide, the notices that were told, and the diagnostics."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, places: int) -> None:
         super().__init__()
         self._context = context
         self._view = GUIDE
-        self._guide = _Guide(context.appearance)
+        self._guide = _Guide(context.appearance, places)
         self._notices = _Notices(context)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -108,9 +108,10 @@ class HelpPage(Page):
 
 
 class _Guide(QWidget):
-    def __init__(self, appearance: Appearance) -> None:
+    def __init__(self, appearance: Appearance, places: int) -> None:
         super().__init__()
         self._appearance = appearance
+        self._places = places
         self.search = SearchField(appearance, msg("ui.help.search"))
         self.search.searched.connect(self._filter)
         self._terms: list[tuple[Term, QWidget]] = []
@@ -133,9 +134,11 @@ class _Guide(QWidget):
         grid.setVerticalSpacing(8)
         grid.setHorizontalSpacing(18)
         grid.setColumnStretch(1, 1)
-        rows = [(s.keys, s.does) for s in SHORTCUTS] + [(PLACE_KEYS.format(number="1…6"), msg("shortcuts.places"))]
-        for row, (keys, does) in enumerate(rows):
-            shown = QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText) or keys
+        rows = [(_native(s.keys), s.does) for s in SHORTCUTS]
+        if self._places:
+            others = "".join(f", {number}" for number in range(2, self._places + 1))
+            rows.append((_native(PLACE_KEYS.format(number=1)) + others, msg("shortcuts.places")))
+        for row, (shown, does) in enumerate(rows):
             grid.addWidget(Label(self._appearance, shown, TextRole.LABEL_STRONG), row, 0)
             grid.addWidget(Label(self._appearance, does, wrap=True), row, 1)
         card.body.addLayout(grid)
@@ -188,6 +191,11 @@ class _Guide(QWidget):
             found = found or shown
         self._glossary.setVisible(found)
         self._nothing.setHidden(found)
+
+
+def _native(keys: str) -> str:
+    """Keys as this system writes them."""
+    return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
 
 
 class _Notices(QWidget):

@@ -143,8 +143,9 @@ class _Row(QWidget):
         layout.setContentsMargins(0, 2, 0, 2)
         layout.setSpacing(10)
         layout.addLayout(words, 1)
-        layout.addWidget(self.control, 0, Qt.AlignmentFlag.AlignTop)
+        # Before the control, so that this ends with the card and does not move when the way back appears.
         layout.addWidget(self._reset, 0, Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(self.control, 0, Qt.AlignmentFlag.AlignTop)
 
     def refresh(self) -> None:
         """Show what is chosen now."""
@@ -172,7 +173,7 @@ class _Rates(Card):
                 self._add(rate)
             self._fields[rate.currency].set_value(rate.per_usd)
             note, reset = self._notes[rate.currency]
-            note.say(msg("settings.rates.own" if rate.own else "settings.rates.shipped", date=rate.date))
+            note.say(rate.origin)
             reset.setVisible(rate.own)
         self.setHidden(not rates)
 
@@ -181,7 +182,7 @@ class _Rates(Card):
         field = NumberField(self._look, "", money_rate(currency), name=msg("settings.rates.name", currency=currency))
         field.setFixedWidth(180)
         field.changed.connect(lambda value: self._presenter.set_rate(currency, value))
-        note = Label(self._look, "", TextRole.LABEL, Ink.MUTED)
+        note = Label(self._look, "", TextRole.LABEL, Ink.MUTED, wrap=True)
         reset = Button(self._look, msg("settings.reset"), ButtonKind.QUIET, icon="rotate-ccw", icon_only=True)
         reset.clicked.connect(lambda: self._presenter.reset_rate(currency))
         row = QHBoxLayout()

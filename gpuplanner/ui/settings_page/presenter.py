@@ -7,7 +7,7 @@ from typing import Any
 
 from gpuplanner.messages import Message, msg
 from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, RATES, THEME, Setting
-from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.appearance import Appearance, DatedRate
 from gpuplanner.ui.palette.items import match
 from gpuplanner.ui.settings import WINDOW, Settings
 
@@ -20,11 +20,11 @@ GROUPS: tuple[tuple[Message, tuple[Setting, ...]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A currency rate as the page shows it: `own` when the person gave it."""
+    """A currency rate as the page shows it: `origin` says where it is from, `own` that the person gave it."""
 
     currency: str
     per_usd: float
-    date: str
+    origin: Message
     own: bool
 
 
@@ -94,7 +94,7 @@ class SettingsPresenter:
         """The known rates, US dollars left out."""
         own = self._settings.get(RATES)
         return tuple(
-            Rate(code, rate.per_usd, rate.date, code in own)
+            Rate(code, rate.per_usd, _origin(rate), code in own)
             for code, rate in sorted(self._appearance.rates().items())
             if code != "USD"
         )
@@ -108,3 +108,12 @@ class SettingsPresenter:
         """Back to the rate of the catalog."""
         own = {code: rate for code, rate in self._settings.get(RATES).items() if code != currency}
         self._appearance.choose(RATES, own)
+
+
+def _origin(rate: DatedRate) -> Message:
+    """Where a rate is from: the person, memory, or a document."""
+    if rate.source.user:
+        return msg("settings.rates.own", date=rate.date)
+    if rate.source.from_memory:
+        return msg("settings.rates.memory", date=rate.date)
+    return msg("settings.rates.shipped", date=rate.date, source=rate.source.citation)

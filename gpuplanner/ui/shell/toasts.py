@@ -32,7 +32,9 @@ class Toasts(QWidget):
         self.hide()
 
     def show_notice(self, notice: Notice) -> None:
-        """Show a notice above the others."""
+        """Show a notice above the others, unless it is quiet."""
+        if notice.quiet:
+            return
         box = NoticeBox(
             self._appearance, notice.message, notice.verdict, notice.action, closable=True, raised=True, parent=self
         )
