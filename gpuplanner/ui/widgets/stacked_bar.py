@@ -117,7 +117,7 @@ class StackedBar(QWidget):
         """The bar as a table: name, value, share of the whole in per cent."""
         whole = sum(part.value for part in self._parts)
         said = self._appearance.said
-        return [(said(p.name), p.shown, f"{p.value / whole:.1%}") for p in self._parts]
+        return [(said(p.name), p.shown, f"{p.value / whole * 100:.1f} %") for p in self._parts]
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         menu = QMenu(self)
