@@ -101,12 +101,15 @@ def test_each_derived_term_is_one_of_the_vocabulary_and_its_note_has_a_text():
 def test_a_price_or_a_rate_from_memory_is_not_exact(shipped_catalog):
     model = shipped_catalog.models[MODEL_ID].architecture
     rented = machine_of(MACHINES["cloud"], shipped_catalog, {})
+    assert rented.price
     remembered = replace(rented.price, source=replace(rented.price.source, from_memory=True))
     plan = Plan(workload=Serving(model=ModelChoice(catalog_id=MODEL_ID)))
     for price, certainty in ((rented.price, Certainty.EXACT), (remembered, Certainty.RULE)):
         machine = replace(rented, price=price)
         assert cost_metrics(machine, {})[0]["usd_per_month"].certainty is certainty
         origin = finder(plan, model, machine, Way(), [])("price_per_hour", price.per_hour)
+        assert origin
+        assert origin.note
         assert origin.certainty is certainty
         assert (origin.note.id == "explain.from_memory") is (certainty is Certainty.RULE)
 
@@ -114,10 +117,13 @@ def test_a_price_or_a_rate_from_memory_is_not_exact(shipped_catalog):
 def test_dollars_at_a_rate_from_memory_are_not_exact(shipped_catalog):
     offer = next(i for i in shipped_catalog.instances.values() if i.prices and i.prices[0].currency == "CNY")
     machine = machine_of(MachineChoice(instance_id=offer.id), shipped_catalog, shipped_catalog.currencies)
+    assert machine.rate
     assert machine.rate.source.from_memory
     model = shipped_catalog.models[MODEL_ID].architecture
     plan = Plan(workload=Serving(model=ModelChoice(catalog_id=MODEL_ID)))
     origin = finder(plan, model, machine, Way(), [])("currency_per_usd", machine.rate.per_usd)
+    assert origin
+    assert origin.note
     assert origin.certainty is Certainty.RULE
     assert origin.note.id == "explain.from_memory"
     assert cost_metrics(machine, {})[0]["usd_per_hour"].certainty is Certainty.RULE

@@ -67,8 +67,10 @@ def test_another_kind_keeps_what_both_ask(serving):
 
 
 def test_training_of_a_large_model_starts_with_adapters_unless_the_person_chose(serving, qapp):
-    assert with_kind(serving, "training", parameters=70e9).workload.method is Method.LORA
-    assert with_kind(serving, "training", parameters=8e9).workload.method is Method.FULL
+    for parameters, method in ((70e9, Method.LORA), (8e9, Method.FULL)):
+        workload = with_kind(serving, "training", parameters=parameters).workload
+        assert isinstance(workload, Training)
+        assert workload.method is method
     document = PlanDocument(serving)
     document.set_kind("training", 70e9)
     document.set_value(FIELDS["training.method"], Method.FULL)
