@@ -10,6 +10,9 @@ from gpuplanner.catalog.names import Kind, Names, Resolution, names_of
 from gpuplanner.catalog.problems import Severity, shown
 from gpuplanner.messages import msg
 
+MOST_NAMES = 1000
+"""Different texts that are looked up for one file, at some milliseconds each; a long price list names a few dozen."""
+
 
 class GpuFinder:
     """Finds the GPUs of many offers; what a text means is looked up once."""
@@ -50,6 +53,8 @@ class GpuFinder:
         return self._found[text]
 
     def _resolve(self, text: str) -> Resolution:
+        if len(self._found) >= MOST_NAMES:
+            return Resolution(text, Kind.GPU, None, None, msg("overlay.instance.many_gpus", limit=MOST_NAMES))
         self._names = self._names or names_of(self._catalog)
         return self._names.resolve(text, kind=Kind.GPU)
 
@@ -77,6 +82,9 @@ class GpuFinder:
         if may_be:
             slowest = self._catalog.gpus[may_be[0]].name
             fields.problem("gpu", "overlay.instance.ambiguous_gpu", Severity.WARNING, reason=found.reason, gpu=slowest)
+            return
+        if found.reason.id == "overlay.instance.many_gpus":
+            fields.keep("gpu", found.reason, Severity.WARNING)
             return
         names = ", ".join(candidate.name for candidate in found.candidates[:3])
         like = msg("overlay.near", name=names) if names else msg("overlay.near.none")

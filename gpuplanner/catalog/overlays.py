@@ -11,7 +11,7 @@ from gpuplanner.catalog import gpus as gpu_files
 from gpuplanner.catalog import instances as instance_files
 from gpuplanner.catalog.catalog import Catalog
 from gpuplanner.catalog.currencies import read_rates
-from gpuplanner.catalog.entries import Gpu, GpuProperty, Instance, InstanceProperty
+from gpuplanner.catalog.entries import GpuProperty, Instance, InstanceProperty
 from gpuplanner.catalog.files.content_hash import content_hash
 from gpuplanner.catalog.files.records import Fields, Record
 from gpuplanner.catalog.files.text import read_bytes
@@ -30,6 +30,7 @@ from gpuplanner.catalog.problems import Problem, Refused, Severity
 from gpuplanner.catalog.sources import Sources
 from gpuplanner.facts import Known
 from gpuplanner.messages import InputError, msg
+from gpuplanner.paths import is_there
 
 SUFFIXES = (".yaml", ".yml", ".csv")
 MOST_PROBLEMS = 200
@@ -41,11 +42,16 @@ _NEEDED = {
 
 
 def overlay_files(folder: Path) -> tuple[Path, ...]:
-    """The overlay files of a folder in the order of their names; none when it does not exist or cannot be read."""
+    """The overlay files of a folder in the order of their names; none when there is no such folder.
+
+    A folder that cannot be looked into stands for itself, so that reading it says why.
+    """
     try:
         found = [path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and not path.name.startswith(".")]
-    except OSError:
+    except FileNotFoundError:
         return ()
+    except OSError:
+        return (folder,) if is_there(folder) else ()
     return tuple(sorted(found))
 
 
@@ -67,6 +73,7 @@ class _Reading:
         self._base = catalog
         self._sources = Sources(catalog.sources)
         self._gpus = dict(catalog.gpus)
+        self._gpu_ids = {gpu.name.casefold(): gpu.id for gpu in reversed(tuple(catalog.gpus.values()))}
         self._instances = dict(catalog.instances)
         self._models = dict(catalog.models)
         self._rates = dict(catalog.currencies)
@@ -100,7 +107,7 @@ class _Reading:
         if gpu is None:
             return
         fields = Fields(record, file.problems)
-        shipped = self._gpus.get(gpu.id) or _named(gpu.name, self._gpus)
+        shipped = self._gpus.get(gpu.id) or self._gpus.get(self._gpu_ids.get(gpu.name.casefold(), ""))
         if shipped is None:
             for name, needed in _NEEDED.items():
                 if gpu.known(needed) is None:
@@ -114,6 +121,7 @@ class _Reading:
         if fault := rate_that_is_doubled(known, self._base.gpus):
             fields.keep("bf16_tflops", fault, Severity.WARNING)
         self._gpus[known.id] = gpu_files.merged(gpu, shipped) if shipped else replace(gpu, user=True)
+        self._gpu_ids.setdefault(gpu.name.casefold(), known.id)
 
     def _add_model(self, record: Record, file: OverlayFile) -> None:
         fields = Fields(record, file.problems)
@@ -203,11 +211,6 @@ class _Reading:
             hash=content_hash(self._contents),
             problems=(*self._base.problems, *self._refused, *told),
         )
-
-
-def _named(name: str, gpus: dict[str, Gpu]) -> Gpu | None:
-    """The GPU of the catalog that has exactly this name."""
-    return next((gpu for gpu in gpus.values() if gpu.name.casefold() == name.casefold()), None)
 
 
 def _price_column(record: Record) -> str:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from gpuplanner.workspace import Workspace
 
 
+MOST_PROBLEMS = 20
+"""Lines about overlays before an answer; the window lists them all."""
+
+
 @dataclass
 class Context:
     """One call of the command line."""
@@ -31,8 +35,11 @@ class Context:
         from gpuplanner.workspace import Workspace, home_folder
 
         workspace = Workspace(home_folder())
-        for problem in workspace.catalog.problems:
+        problems = workspace.catalog.problems
+        for problem in problems[:MOST_PROBLEMS]:
             print(f"gpuplanner: {self.text(problem.message)}", file=sys.stderr)
+        if len(problems) > MOST_PROBLEMS:
+            print(f"gpuplanner: {self.text('cli.more_problems', count=len(problems) - MOST_PROBLEMS)}", file=sys.stderr)
         return workspace
 
     @cached_property

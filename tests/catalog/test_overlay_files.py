@@ -1,13 +1,15 @@
 """Overlay files as people and programs write them, harmless and hostile: read, or refused in one sentence."""
 
+import os
 import time
+from pathlib import Path
 
 import pytest
 
-from gpuplanner.catalog.files.csv_file import parse_csv
+from gpuplanner.catalog.files.csv_file import MOST_COLUMNS, MOST_ROWS, parse_csv
 from gpuplanner.catalog.files.records import Fields, Record, parse_number
 from gpuplanner.catalog.files.text import LARGEST_BYTES, decode, read_bytes
-from gpuplanner.catalog.files.yaml_file import DEEPEST, parse_yaml, plain
+from gpuplanner.catalog.files.yaml_file import DEEPEST, MOST_FIELDS, MOST_VALUES, parse_yaml, plain
 from gpuplanner.catalog.problems import Problem, Refused
 from gpuplanner.messages import Language, Translator
 
@@ -231,3 +233,52 @@ def test_a_value_that_is_not_what_it_is_tagged_as_raises_nothing(tmp_path, value
     record = parse_yaml(f"a: {value}\n", tmp_path / "own.yaml")
     assert record.node is not None
     assert "a" in plain(record.node)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_refused_and_never_opened(tmp_path):
+    """Opening one waits until somebody writes into it."""
+    os.mkfifo(tmp_path / "own.yaml")
+    with pytest.raises(Refused) as error:
+        read_bytes(tmp_path / "own.yaml")
+    assert error.value.problem.what.id == "overlay.file.not_ordinary"
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no such device")
+def test_a_device_is_refused_and_never_read(tmp_path):
+    """Its size is 0, and reading it never ends."""
+    (tmp_path / "own.csv").symlink_to("/dev/zero")
+    with pytest.raises(Refused) as error:
+        read_bytes(tmp_path / "own.csv")
+    assert error.value.problem.what.id == "overlay.file.not_ordinary"
+
+
+@pytest.mark.parametrize("cell", ["", "a", "c{}"])
+def test_a_million_columns_are_refused_at_once(refused, cell):
+    start = time.monotonic()
+    problem = refused(",".join(cell.format(n) for n in range(1_000_000)).encode(), "wide.csv")
+    assert problem.what.id == ("overlay.file.many_columns" if cell else "overlay.file.no_header")
+    assert time.monotonic() - start < 10
+
+
+def test_columns_without_a_name_at_the_end_do_not_count(csv):
+    columns, rows = csv(b"provider,name" + b"," * (MOST_COLUMNS + 1) + b"\nAcme,a\n")
+    assert columns == ("provider", "name")
+    assert len(rows) == 1
+
+
+def test_rows_beyond_the_limit_are_told_and_the_others_are_read(csv):
+    problems: list[Problem] = []
+    _, rows = csv(b"a\n" + b"1\n" * (MOST_ROWS + 5), problems)
+    assert len(rows) == MOST_ROWS - 1
+    assert [(p.line, p.what.id) for p in problems] == [(MOST_ROWS + 1, "overlay.file.many_rows")]
+
+
+def test_too_many_fields_side_by_side_are_refused(refused):
+    """Each unknown one would be compared with all that are known."""
+    problem = refused("".join(f"k{n}: 1\n" for n in range(MOST_FIELDS + 1)).encode())
+    assert problem.what.id == "overlay.file.many_fields"
+
+
+def test_too_many_values_are_refused_before_they_are_built(refused):
+    assert refused(b"gpus: [" + b"x," * MOST_VALUES + b"x]\n").what.id == "overlay.file.many_values"

@@ -441,6 +441,32 @@ def test_only_overlay_files_of_the_folder_are_read(tmp_path):
     assert overlay_files(tmp_path / "nothing") == ()
 
 
+def test_a_file_in_place_of_the_folder_is_told(tmp_path):
+    """Else a person would wait in vain for what they wrote into it."""
+    (tmp_path / "overlays").write_text("hello")
+    catalog = load_catalog(shipped("catalogs"), overlay_files(tmp_path / "overlays"))
+    assert [problem.file for problem in catalog.problems] == ["overlays"]
+    assert catalog.gpus
+
+
+def test_very_many_different_gpus_are_looked_up_to_a_limit(load, monkeypatch):
+    """A column that names another thing in each row would cost minutes."""
+    monkeypatch.setattr("gpuplanner.catalog.gpu_finder.MOST_NAMES", 3)
+    rows = "".join(f"Acme,n{n},Thing {n},1\n" for n in range(6)) + "Acme,known,L40S,1\n"
+    catalog = load("provider,name,gpu,gpu_count\n" + rows, "prices.csv")
+    assert [p.what.id for p in catalog.problems].count("overlay.instance.many_gpus") == 3
+    assert catalog.instances["acme/known"].gpu_id == "nvidia-l40s"
+    assert len([i for i in catalog.instances if i.startswith("acme/")]) == 7
+
+
+def test_a_gpu_of_the_catalog_is_found_by_its_name_in_any_case(load):
+    catalog = load(
+        "name,vendor,memory_gb,memory_bandwidth_gb_per_s,power_w\nh100 sxm5 80gb,NVIDIA,80,3350,650\n", "g.csv"
+    )
+    assert catalog.problems == ()
+    assert catalog.gpus["nvidia-h100-sxm5-80gb"].known(P.POWER_W).value == 650
+
+
 def test_very_many_problems_are_told_up_to_a_limit(load):
     rows = "".join(f"Acme,n{n},L40S,many\n" for n in range(MOST_PROBLEMS + 300))
     catalog = load("provider,name,gpu,gpu_count\n" + rows, "bad.csv")

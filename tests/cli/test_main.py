@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpuplanner.cli.commands import COMMANDS
+from gpuplanner.cli.context import MOST_PROBLEMS
 from gpuplanner.cli.main import main
 
 NAMES = [command.name for command in COMMANDS]
@@ -135,3 +136,16 @@ def test_a_home_that_cannot_be_is_no_fault(monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.setenv("GPUPLANNER_HOME", "x" * 5000)
     assert main(["estimate", "chat-70b", "--gpu", "H100 SXM5 80GB", "--gpus", "2"]) == 0
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_of_very_many_problems_of_overlays_a_few_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "overlays").mkdir()
+    for number in range(MOST_PROBLEMS + 7):
+        (tmp_path / "overlays" / f"{number}.yaml").write_text("[", encoding="utf-8")
+    monkeypatch.setenv("GPUPLANNER_HOME", str(tmp_path))
+    assert main(["catalog", "resolve", "L40S"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == MOST_PROBLEMS + 1
+    assert said[-1].startswith("gpuplanner: 7 more")

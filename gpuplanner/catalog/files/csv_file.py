@@ -14,6 +14,10 @@ from gpuplanner.messages import msg
 if TYPE_CHECKING:
     import _csv
 
+MOST_COLUMNS = 500
+"""The widest export of a cloud's prices has some 100."""
+MOST_ROWS = 200_000
+"""Twice the longest price list; they take some seconds and a few hundred MB."""
 _SEPARATORS = (",", ";", "\t")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
@@ -38,9 +42,12 @@ def parse_csv(
         cells = next(reader, [])
     except csv.Error as error:
         raise Refused(Problem(path.name, 1, "", msg("overlay.file.not_csv", reason=str(error)))) from error
+    while cells and not cells[-1].strip():
+        cells.pop()
+    if len(cells) > MOST_COLUMNS:
+        what = msg("overlay.file.many_columns", count=len(cells), limit=MOST_COLUMNS)
+        raise Refused(Problem(path.name, 1 + skipped, "", what))
     columns = tuple(_column(cell, synonyms or {}) for cell in cells)
-    while columns and not columns[-1]:
-        columns = columns[:-1]
     if not columns or not all(columns):
         raise Refused(Problem(path.name, 1 + skipped, "", msg("overlay.file.no_header")))
     for column in columns:
@@ -67,6 +74,9 @@ def _rows(
             problems.append(Problem(path.name, line, "", msg("overlay.file.not_csv", reason=str(error))))
             return
         if cells is None:
+            return
+        if line > MOST_ROWS:
+            problems.append(Problem(path.name, line, "", msg("overlay.file.many_rows", limit=MOST_ROWS)))
             return
         if len(cells) > width and any(cell.strip() for cell in cells[width:]):
             what = msg("overlay.row.cells", cells=len(cells), columns=width)

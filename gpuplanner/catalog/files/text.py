@@ -1,6 +1,7 @@
 """The text of a file that a person wrote, whatever its encoding. Refuses what is not text, or far too large."""
 
 import codecs
+import stat
 from pathlib import Path
 
 from gpuplanner.catalog.problems import Problem, Refused
@@ -22,11 +23,16 @@ _COMMON_SHARE = 0.6
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file. Raises Refused when it cannot be read or is too large to be a file of facts."""
+    """The content of a file. Raises Refused when it cannot be read or is too large to be a file of facts.
+
+    A pipe or a device is never opened, since it could make the app wait for ever.
+    """
     try:
-        size = path.stat().st_size
-        if size > LARGEST_BYTES:
-            raise _refused(path, "overlay.file.large", mb=size / MB, limit=LARGEST_BYTES / MB)
+        status = path.stat()
+        if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+            raise _refused(path, "overlay.file.not_ordinary")
+        if status.st_size > LARGEST_BYTES:
+            raise _refused(path, "overlay.file.large", mb=status.st_size / MB, limit=LARGEST_BYTES / MB)
         return path.read_bytes()
     except OSError as error:
         raise _refused(path, "overlay.file.unreadable", reason=error.strerror or type(error).__name__) from error

@@ -11,6 +11,10 @@ from gpuplanner.messages import msg
 
 DEEPEST = 30
 """Levels of nesting: a model's configuration needs four."""
+MOST_FIELDS = 1000
+"""Fields of one mapping: an entry has some fifty, a list of sources or of rates a few hundred."""
+MOST_VALUES = 400_000
+"""Fields and values of a file: some 20,000 GPUs. A longer list is a table, which CSV holds in a tenth of the memory."""
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -59,7 +63,9 @@ def plain(node: yaml.Node) -> Any:
 def _look_through(text: str, path: Path) -> None:
     """Refuse what would be dangerous to compose; events come one by one, so nothing is built yet."""
     depth = 0
-    for event in yaml.parse(text, _LOADER):
+    for count, event in enumerate(yaml.parse(text, _LOADER)):
+        if count > MOST_VALUES:
+            raise Refused(Problem(path.name, 0, "", msg("overlay.file.many_values", limit=MOST_VALUES)))
         line = event.start_mark.line + 1 if event.start_mark else 0
         if isinstance(event, yaml.AliasEvent):
             raise Refused(Problem(path.name, line, "", msg("overlay.file.alias")))
@@ -72,6 +78,9 @@ def _look_through(text: str, path: Path) -> None:
 
 
 def _record(node: yaml.MappingNode, path: Path) -> Record:
+    if len(node.value) > MOST_FIELDS:
+        what = msg("overlay.file.many_fields", count=len(node.value), limit=MOST_FIELDS)
+        raise Refused(Problem(path.name, node.start_mark.line + 1, "", what))
     values: dict[str, Value] = {}
     lines: dict[str, int] = {}
     for key_node, value_node in node.value:
