@@ -29,7 +29,7 @@ from gpuplanner.engine.search.searching import search
 from gpuplanner.engine.validation.names import ResolvedNames
 from gpuplanner.engine.validation.rows import ValidationContext
 from gpuplanner.facts import Source
-from gpuplanner.messages import InputError, Language, Translator, msg
+from gpuplanner.messages import InputError, Language, Message, Translator, msg
 from gpuplanner.paths import is_there, shipped
 from gpuplanner.store.plan_files import read_plan
 from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, RATES, Setting, Settings
@@ -79,6 +79,11 @@ class Workspace:
     def store(self) -> Store:
         """The person's store, created when first asked for."""
         return open_store(self.home)
+
+    @property
+    def store_notes(self) -> tuple[Message, ...]:
+        """What went wrong when the store was opened; nothing as long as it was not needed."""
+        return self.store.notes if "store" in self.__dict__ else ()
 
     @cached_property
     def settings(self) -> Settings:

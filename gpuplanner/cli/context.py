@@ -44,8 +44,11 @@ class Context:
 
     @cached_property
     def display(self) -> Display:
-        """How numbers are shown: as in the settings."""
-        return self.workspace.display()
+        """How numbers are shown: as in the settings. What went wrong with the store on the way goes to stderr."""
+        display = self.workspace.display()
+        for note in self.workspace.store_notes:
+            print(f"gpuplanner: {self.text(note)}", file=sys.stderr)
+        return display
 
     def text(self, message: Message | str, **values: MessageValue) -> str:
         """A message in the language of this call."""

@@ -95,7 +95,7 @@ class PlanShelf:
             "SELECT p.id, p.name, p.created, (SELECT max(made) FROM revisions r WHERE r.plan_id = p.id), p.opened, "
             "p.pinned FROM plans p WHERE p.removed IS NULL ORDER BY p.pinned DESC, p.opened DESC, p.id"
         )
-        return [ShelvedPlan(i, n, c, m or c, o, bool(p)) for i, n, c, m, o, p in rows]
+        return [ShelvedPlan(i, str(n), str(c), str(m or c), str(o), bool(p)) for i, n, c, m, o, p in rows]
 
     def opened(self, plan_id: str) -> None:
         """Note that a plan was opened now."""

@@ -27,6 +27,21 @@ def plans_and_settings(db: Database) -> None:
     db.table("settings").create({"key": str, "value": str}, pk="key", not_null={"value"})
 
 
+_COLUMNS = {
+    "plans": {"id", "name", "created", "opened", "pinned", "removed"},
+    "revisions": {"id", "plan_id", "made", "session", "label", "content"},
+    "settings": {"key", "value"},
+}
+
+
+def check_tables(db: Database) -> None:
+    """Raises sqlite3.DatabaseError when a table or a column that the app works with is not there."""
+    for table, needed in _COLUMNS.items():
+        missing = needed - set(db.table(table).columns_dict) if table in db.table_names() else needed
+        if missing:
+            raise sqlite3.DatabaseError(f"{table} lacks {', '.join(sorted(missing))}")
+
+
 def migrate(db: Database) -> None:
     """Bring the tables up to date. Another window may be doing the same: then its work is taken as done."""
     while migrations.pending(db):

@@ -62,8 +62,8 @@ class Settings:
         """A kept value of any JSON type by its key."""
         rows = self._store.read("SELECT value FROM settings WHERE key = ?", key)
         try:
-            return json.loads(rows[0][0]) if rows else default
-        except ValueError:
+            return json.loads(rows[0][0]) if rows and isinstance(rows[0][0], str) else default
+        except (ValueError, RecursionError):
             return default
 
     def keep(self, key: str, value: Any) -> None:

@@ -11,11 +11,17 @@ from uuid import uuid4
 from sqlite_utils import Database
 
 from gpuplanner.messages import InputError, Message, msg
-from gpuplanner.store.schema import migrate
+from gpuplanner.paths import is_there
+from gpuplanner.store.salvage import lenient, salvage
+from gpuplanner.store.schema import check_tables, migrate
 
 T = TypeVar("T")
 FILE_NAME = "gpuplanner.sqlite"
+FAULTS = (sqlite3.Error, UnicodeDecodeError)
+"""What a store raises: also that the text of its own fault, which quotes the file, cannot be decoded."""
 _BUSY_MS = 5000
+_COMPANIONS = ("-wal", "-shm")
+"""What SQLite keeps beside a file. Left behind, it would be taken for that of the new one."""
 
 
 class StoreError(InputError):
@@ -52,7 +58,7 @@ class Store:
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
                     raise
-        except sqlite3.Error as fault:
+        except FAULTS as fault:
             raise StoreError(_sentence(fault)) from fault
         return result
 
@@ -61,7 +67,7 @@ class Store:
         try:
             with self._lock:
                 return self._connection.execute(sql, values).fetchall()
-        except sqlite3.Error as fault:
+        except FAULTS as fault:
             raise StoreError(_sentence(fault)) from fault
 
     def close(self) -> None:
@@ -74,36 +80,68 @@ class Store:
 
 
 def open_store(folder: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Store:
-    """Open or create the store in `folder`. When that cannot be, plans are kept in memory and a note says so."""
+    """Open or create the store in `folder`. When that cannot be, plans are kept in memory and a note says so.
+
+    A damaged file is set aside, and what can be read of it is in the new one.
+    """
     session = uuid4().hex
     path = folder / FILE_NAME
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
         return _in_memory(session, msg("store.no_folder", folder=str(folder), reason=_reason(fault)), clock)
+    opened = _identity(path)
     try:
         return Store(_open(path), session, (), clock)
-    except sqlite3.DatabaseError as fault:
+    except FAULTS as fault:
         if isinstance(fault, sqlite3.OperationalError):
             return _in_memory(session, msg("store.cannot_open", file=str(path), reason=str(fault)), clock)
-        aside = path.with_name(f"{path.stem}.damaged-{clock():%Y%m%d-%H%M%S}{path.suffix}")
+        if _identity(path) != opened:  # another window was quicker to set it aside
+            return open_store(folder, clock)
         try:
-            path.rename(aside)
-            return Store(_open(path), session, (msg("store.damaged", file=str(aside)),), clock)
-        except (OSError, sqlite3.Error):
+            aside = _set_aside(path, clock())
+            database = _open(path)
+            plans = salvage(aside, database.conn)
+            return Store(database, session, (msg("store.damaged", file=str(aside), plans=plans),), clock)
+        except (OSError, *FAULTS):
             return _in_memory(session, msg("store.cannot_open", file=str(path), reason=str(fault)), clock)
+
+
+def _identity(path: Path) -> int:
+    """Which file it is that has this name now; 0 when there is none."""
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return 0
+
+
+def _set_aside(path: Path, now: datetime) -> Path:
+    """Give a damaged file, and what SQLite keeps beside it, a name of its own that is not taken."""
+    aside = path.with_name(f"{path.stem}.damaged-{now:%Y%m%d-%H%M%S}{path.suffix}")
+    while is_there(aside):
+        aside = aside.with_name(f"{aside.stem}-{uuid4().hex[:4]}{aside.suffix}")
+    for end in _COMPANIONS:
+        beside = path.with_name(path.name + end)
+        if is_there(beside):
+            beside.rename(aside.with_name(aside.name + end))
+    path.rename(aside)
+    return aside
 
 
 def _open(path: Path | str) -> Database:
     connection = sqlite3.connect(path, timeout=_BUSY_MS / 1000, isolation_level=None, check_same_thread=False)
+    connection.text_factory = lenient
     try:
         connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA quick_check(1)")
+        found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+        if found != "ok":
+            raise sqlite3.DatabaseError(found)
         database = Database(connection)
         migrate(database)
+        check_tables(database)
     except BaseException:
         connection.close()
         raise
@@ -114,7 +152,7 @@ def _in_memory(session: str, note: Message, clock: Callable[[], datetime]) -> St
     return Store(_open(":memory:"), session, (note,), clock)
 
 
-def _sentence(fault: sqlite3.Error) -> Message:
+def _sentence(fault: sqlite3.Error | UnicodeDecodeError) -> Message:
     text = str(fault)
     if "full" in text:
         return msg("store.full")

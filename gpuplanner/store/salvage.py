@@ -1,0 +1,65 @@
+"""What can still be read of a damaged store, copied into a new one. The damaged file is read and never changed."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+Row = tuple[Any, ...]
+
+
+def salvage(damaged: Path, into: sqlite3.Connection) -> int:
+    """Copy the plans, revisions and settings that can be read. Returns how many plans there are then.
+
+    A revision whose plan cannot be read any more keeps a plan of its own, without a name.
+    """
+    try:
+        source = sqlite3.connect(f"{damaged.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    except sqlite3.Error:
+        return 0
+    source.text_factory = lenient
+    try:
+        plans = {
+            row[0]: row for row in _rows(source, "plans", ("id", "name", "created", "opened", "pinned", "removed"))
+        }
+        revisions = {
+            row[0]: row
+            for row in _rows(source, "revisions", ("id", "plan_id", "made", "session", "label", "content"))
+            if isinstance(row[5], str)
+        }
+        settings = {row[0]: row for row in _rows(source, "settings", ("key", "value"))}
+    finally:
+        source.close()
+    for _, plan_id, made, *_ in revisions.values():
+        plans.setdefault(plan_id, (plan_id, "", made, made, 0, None))
+    into.execute("BEGIN IMMEDIATE")
+    _insert(into, "plans", plans.values())
+    _insert(into, "revisions", revisions.values())
+    _insert(into, "settings", settings.values())
+    into.execute("COMMIT")
+    return int(into.execute("SELECT count(DISTINCT plan_id) FROM revisions").fetchone()[0])
+
+
+def lenient(content: bytes) -> str:
+    """Text of a database, with a mark for bytes that are none: one bad character must not hide the rest."""
+    return content.decode("utf-8", "replace")
+
+
+def _rows(source: sqlite3.Connection, table: str, columns: Sequence[str]) -> Iterator[Row]:
+    """The rows of a table up to the first page that cannot be read, from the front and then from the back."""
+    for order in ("ASC", "DESC"):
+        try:
+            # Names of tables and columns stand above; nothing of them is given from outside.
+            yield from source.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY rowid {order}")  # noqa: S608
+        except (sqlite3.Error, UnicodeDecodeError):
+            continue
+        else:
+            return
+
+
+def _insert(into: sqlite3.Connection, table: str, rows: Iterator[Row] | Any) -> None:
+    for row in rows:
+        try:
+            into.execute(f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608
+        except sqlite3.Error:
+            continue  # a row that breaks the rules of its table (no plan of its own, no content) is part of the damage
