@@ -1,7 +1,7 @@
 """What can still be read of a damaged store, copied into a new one. The damaged file is read and never changed."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,17 +49,18 @@ def _rows(source: sqlite3.Connection, table: str, columns: Sequence[str]) -> Ite
     """The rows of a table up to the first page that cannot be read, from the front and then from the back."""
     for order in ("ASC", "DESC"):
         try:
-            # Names of tables and columns stand above; nothing of them is given from outside.
-            yield from source.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY rowid {order}")  # noqa: S608
+            statement = f"SELECT {', '.join(columns)} FROM {table} ORDER BY rowid {order}"  # noqa: S608 -- names above
+            yield from source.execute(statement)
         except (sqlite3.Error, UnicodeDecodeError):
             continue
         else:
             return
 
 
-def _insert(into: sqlite3.Connection, table: str, rows: Iterator[Row] | Any) -> None:
+def _insert(into: sqlite3.Connection, table: str, rows: Iterable[Row]) -> None:
     for row in rows:
+        places = ", ".join("?" * len(row))
         try:
-            into.execute(f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608
+            into.execute(f"INSERT OR IGNORE INTO {table} VALUES ({places})", row)  # noqa: S608 -- names above
         except sqlite3.Error:
             continue  # a row that breaks the rules of its table (no plan of its own, no content) is part of the damage
