@@ -12,6 +12,8 @@ KB, MB, GB, TB = 1e3, 1e6, 1e9, 1e12
 TERA = 1e12
 HOURS_PER_MONTH = 730.0
 """Hours in a billing month, the convention of the public cloud calculators (8760 / 12)."""
+PERCENT = "%"
+"""Stands at its number without a space, in English and in Chinese."""
 
 
 class Unit(StrEnum):
@@ -66,7 +68,7 @@ class Shown:
     unit: str
 
     def __str__(self) -> str:
-        return f"{self.number} {self.unit}".strip()
+        return f"{self.number}{self.unit}" if self.unit == PERCENT else f"{self.number} {self.unit}".strip()
 
 
 _MOST_PLACES = 12
@@ -112,6 +114,11 @@ def show_money(value_usd: float, display: Display) -> Shown:
     return Shown(f"{value:,.{places}f}", display.currency)
 
 
+def percent(share: float, places: int = 0) -> str:
+    """A share of a whole as a person reads it, with so many decimal places: "42%"."""
+    return f"{share:.{places}%}"
+
+
 def show(value: float, unit: Unit, display: Display, significant: int = 3) -> Shown:
     """`value` (in `unit`, the program's base unit) as a person reads it.
 
@@ -140,7 +147,7 @@ def show(value: float, unit: Unit, display: Display, significant: int = 3) -> Sh
         case Unit.PARAMETER:
             return Shown(*_parameters(value))
         case Unit.RATIO:
-            return Shown(digits(value * 100, significant), "%")
+            return Shown(digits(value * 100, significant), PERCENT)
         case Unit.TOKEN_PER_S | Unit.REQUEST_PER_S:
             return Shown(digits(value, significant), "tokens/s" if unit is Unit.TOKEN_PER_S else "requests/s")
         case _:

@@ -23,7 +23,7 @@ GIBI, GIGA = Display(), Display(MemoryConvention.GB)
         (4.2e-8, Unit.SECOND, GIBI, "42.0 ns"),
         (90.0, Unit.SECOND, GIBI, "1.50 min"),
         (200_000.0, Unit.SECOND, GIBI, "2.31 d"),
-        (0.412, Unit.RATIO, GIBI, "41.2 %"),
+        (0.412, Unit.RATIO, GIBI, "41.2%"),
         (70.6e9, Unit.PARAMETER, GIBI, "70.6 B"),
         (131072, Unit.TOKEN, GIBI, "131,072 tokens"),
         (700, Unit.WATT, GIBI, "700 W"),

@@ -7,7 +7,7 @@ from gpuplanner.cli.context import Context
 from gpuplanner.engine.estimate import Estimate, Fit, Phase, Way
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Language, Message
-from gpuplanner.units import Unit
+from gpuplanner.units import Unit, percent
 
 MARKS = {Fit.FITS: "✓", Fit.TIGHT: "!", Fit.DOES_NOT_FIT: "✗"}
 _SMALLEST_SHARE = 0.001
@@ -91,7 +91,7 @@ def _time(estimate: Estimate, context: Context) -> Iterator[str]:
         [
             context.text(f"part.{part.id}"),
             context.number(part.figure.value, Unit.SECOND),
-            f"{part.figure.value / total:.0%}",
+            percent(part.figure.value / total),
             context.text(f"limit.{part.limit.value}") if part.limit else "",
         ]
         for part in estimate.time
@@ -100,7 +100,7 @@ def _time(estimate: Estimate, context: Context) -> Iterator[str]:
     yield from columns(rows, right=(1, 2))
     if estimate.limits:
         limit, share = max(estimate.limits, key=lambda pair: pair[1])
-        yield context.text("cli.limited_by", limit=context.text(f"limit.{limit.value}"), share=f"{share:.0%}")
+        yield context.text("cli.limited_by", limit=context.text(f"limit.{limit.value}"), share=percent(share))
 
 
 def _metrics(estimate: Estimate, context: Context) -> Iterator[str]:

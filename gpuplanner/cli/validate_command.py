@@ -7,6 +7,7 @@ from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.measurement_files import file_outcomes
 from gpuplanner.engine.validation.baselines import with_baselines
 from gpuplanner.engine.validation.summary import Summary, summarise
+from gpuplanner.units import percent
 
 
 def validate(options: argparse.Namespace, context: Context) -> int:
@@ -53,4 +54,4 @@ def _number(value: float | None, form: str = ".3f") -> str:
 
 
 def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.0%}"
+    return "–" if value is None else percent(value)

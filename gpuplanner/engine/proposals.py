@@ -12,6 +12,7 @@ from gpuplanner.engine.estimate import Estimate, Fit
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import bare, choice_of, with_nodes, within_limits
 from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.units import percent
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.precision import KvPrecision, WeightPrecision
 from gpuplanner.workload.serving import Server, Serving
@@ -86,7 +87,7 @@ def _serving(made: Estimate, workload: Serving) -> Iterator[tuple[Message, dict[
 def _serving_memory(made: Estimate, workload: Serving) -> Iterator[tuple[Message, dict[str, Any]]]:
     share = workload.memory_utilisation
     if workload.server in SHARED_UTILISATION and (share is None or share < HIGHEST_UTILISATION):
-        what = msg("change.utilisation", percent=f"{HIGHEST_UTILISATION * 100:g}")
+        what = msg("change.utilisation", share=percent(HIGHEST_UTILISATION))
         yield what, {"memory_utilisation": HIGHEST_UTILISATION}
     batched = workload.max_batched_tokens
     for tokens in FEWER_BATCHED_TOKENS:

@@ -16,7 +16,7 @@ from gpuplanner.engine.serving_model import precision_of
 from gpuplanner.engine.serving_numbers import ServingNumbers
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Message, msg
-from gpuplanner.units import Display, Unit, show, show_bytes, show_duration
+from gpuplanner.units import Display, Unit, percent, show, show_bytes, show_duration
 from gpuplanner.workload.serving import Server, Serving
 
 BF16, BF16_RATE = "bf16", GpuProperty.BF16_FLOP_PER_S
@@ -48,10 +48,10 @@ def memory_reason(
         )
     length = workload.max_length or workload.input_tokens + workload.output_tokens
     least = ceil(float(numbers.least_memory_share) * 100) / 100
-    budget: dict[str, str | float] = {
-        "share": memory_share,
+    budget: dict[str, str] = {
+        "share": percent(memory_share),
         "budget": _bytes(memory_share * memory.usable.value),
-        "least": least,
+        "least": percent(least),
     }
     limited = memory_share < 1 and least <= 1
     shown = {"pool": _bytes(max(numbers.pool_bytes, 0.0)), "needed": _bytes(numbers.reserved_sequence_bytes)}

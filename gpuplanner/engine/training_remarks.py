@@ -9,7 +9,7 @@ from gpuplanner.engine.training_numbers import TrainingNumbers
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Message, msg
-from gpuplanner.units import show_duration
+from gpuplanner.units import percent, show_duration
 from gpuplanner.workload.training import Method, Optimizer, Recomputation, Sharding, Training
 
 FROZEN = {Method.LORA, Method.QLORA}
@@ -35,13 +35,13 @@ def remarks(
     if done != workload.global_batch:
         found.append(msg("training.batch_rounded", batch=workload.global_batch, done=done))
     if way.recomputation is Recomputation.FULL and way.recomputed_share < 1:
-        found.append(msg("training.recomputed_in_part", percent=round(100 * way.recomputed_share)))
+        found.append(msg("training.recomputed_in_part", share=percent(way.recomputed_share)))
     if workload.optimizer is Optimizer.PAGED_ADAMW_8BIT and workload.method not in FROZEN:
         found.append(msg("training.paged_states"))
     if not workload.fused_loss and numbers.memory.kept.loss > LOSS_SHARE * numbers.memory.needed:
         found.append(msg("training.loss_is_large", vocabulary=model.vocabulary))
     if numbers.time.launch > LAUNCH_SHARE * numbers.time.step:
-        found.append(msg("training.waits_for_cpu", percent=int(100 * numbers.time.launch / numbers.time.step)))
+        found.append(msg("training.waits_for_cpu", share=percent(float(numbers.time.launch / numbers.time.step))))
     if workload.deadline_s is not None and workload.tokens_in_all is None:
         found.append(msg("training.deadline_of_what"))
     if not workload.packed:

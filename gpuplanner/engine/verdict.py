@@ -3,7 +3,7 @@
 from gpuplanner.engine.estimate import Fit
 from gpuplanner.figures import Certainty, Figure
 from gpuplanner.messages import Message, msg
-from gpuplanner.units import GIB, Display, Unit, show_bytes
+from gpuplanner.units import GIB, Display, Unit, percent, show_bytes
 
 TIGHT_FREE_BYTES = 2 * GIB
 """Less than this stays free: tight. A driver update, a second process or a longer prompt takes as much."""
@@ -38,7 +38,7 @@ def verdict(usable: Figure, needed: Figure) -> tuple[Fit, Message]:
     if free < TIGHT_FREE_BYTES:
         return Fit.TIGHT, msg("limits.memory.few_bytes", limit=_shown(TIGHT_FREE_BYTES), **amounts)
     if free < TIGHT_FREE_SHARE * usable.value:
-        return Fit.TIGHT, msg("limits.memory.small_share", percent=TIGHT_FREE_SHARE * 100, **amounts)
+        return Fit.TIGHT, msg("limits.memory.small_share", share=percent(TIGHT_FREE_SHARE), **amounts)
     return Fit.FITS, msg("limits.memory.fits", **amounts)
 
 

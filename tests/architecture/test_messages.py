@@ -1,6 +1,7 @@
 """Every text for people exists in both languages, takes the same values, and is compiled."""
 
 import ast
+import re
 import string
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,3 +88,35 @@ def test_every_message_that_is_named_exists_and_gets_its_values():
 def test_uses_of_messages_are_found():
     source = 'msg("plan.fits", a=1, b=2); tr.text("plan.title"); msg("plan.x", **more); msg(computed); label.text()'
     assert list(uses(source)) == [(1, "plan.fits", {"a", "b"}), (1, "plan.title", set()), (1, "plan.x", None)]
+
+
+BY_HAND = re.compile(r"\s%|%[)'\"]|%}|\}%")
+"""A percent sign after a space, or one that a text or a format puts behind a value that it is given."""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_no_text_formats_per_cent_by_hand(language, domain):
+    """How a share reads is said once, by `units.percent`; a text is given it ready, or says it as that does."""
+    assert {i: text for i, text in texts(read(language, domain)).items() if BY_HAND.search(text)} == {}
+
+
+def test_no_code_formats_per_cent_by_hand():
+    faults = []
+    for path in sorted((ROOT / "gpuplanner").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        written = [
+            part
+            for node in ast.walk(tree)
+            if isinstance(node, ast.JoinedStr)
+            for part in ast.walk(node)
+            if isinstance(part, ast.Constant) and re.search(r"%(?![A-Za-z])", str(part.value))
+        ]
+        faults += [f"{path.relative_to(ROOT)}:{part.lineno}" for part in written if path.name != "units.py"]
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("text", ["30 % of it", "{share:.0%} of it", "{percent}% of it", "{percent} %"])
+def test_per_cent_by_hand_is_found(text):
+    assert BY_HAND.search(text)
+    assert not BY_HAND.search("80% of {share}, 约 1%")

@@ -134,7 +134,7 @@ def test_the_legend_says_everything_in_words(bar, appearance):
 def test_the_bar_is_copied_as_a_table(bar):
     bar._copy()
     lines = QGuiApplication.clipboard().text().splitlines()
-    assert lines[2] == "| Weights | 33.0 | 50.3 % |"
+    assert lines[2] == "| Weights | 33.0 | 50.3% |"
     assert len(lines) == 6
 
 

@@ -84,5 +84,5 @@ def listed(names: Sequence[str]) -> str | Message:
 
 
 def share_text(share: Fraction) -> str:
-    """A share as people write it: "1/7", "100 %"."""
-    return "100 %" if share == 1 else f"{share.numerator}/{share.denominator}"
+    """A share as people write it: "1/7", "100%"."""
+    return "100%" if share == 1 else f"{share.numerator}/{share.denominator}"

@@ -50,6 +50,8 @@ SHOWN = {
     ),
 }
 """What is shown at first, in this order; everything else is in the chooser."""
+_YIELDS = {"link_bytes_per_s", "power_w", "layers"}
+"""What a narrow window can do without: each figure has its own mark, and the panel says all of it."""
 _SHORT = {
     "memory_bytes",
     "memory_type",
@@ -108,6 +110,7 @@ def table_columns(
         width=_WIDTHS[SOURCE],
         sortable=False,
         tip=msg("catalogui.column.source.tip"),
+        yields=True,
     )
     others = [column.id for column in columns if column.id not in shown]
     return [made[name] for name in (*shown[:-1], *others, SOURCE) if name in made]
@@ -144,6 +147,7 @@ def _column(column: IndexColumn, pinned: Callable[[str], bool], today: Callable[
         width=width,
         shown=shown,
         tip=tip,
+        yields=column.id in _YIELDS,
     )
 
 

@@ -8,7 +8,7 @@ from gpuplanner.facts import Basis, Density, Fact, Known, MemoryKind, Per, Sourc
 from gpuplanner.messages import Language, Message, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.catalog_place.marks import Mark, source_mark
-from gpuplanner.units import Unit, digits
+from gpuplanner.units import Shown, Unit, digits
 
 STALE_DAYS = 183
 """From this age on a price says how old it is: cloud prices change about twice a year."""
@@ -47,7 +47,7 @@ def shown_fact(fact: Fact, appearance: Appearance) -> str:
 def shown_value(value: float, unit: Unit, appearance: Appearance) -> str:
     """A value with its unit, and no zeros at the end."""
     shown = appearance.show(value, unit)
-    return f"{_trimmed(shown.number)} {shown.unit}".strip()
+    return str(Shown(_trimmed(shown.number), shown.unit))
 
 
 def _trimmed(number: str) -> str:

@@ -11,7 +11,7 @@ from gpuplanner.ui.catalog_place.marks import Mark, mark_of
 from gpuplanner.ui.catalog_place.wording import known_lines, shown_fact
 from gpuplanner.ui.compare_place.comparison import Cell, ComparedGroup, ComparedRow
 from gpuplanner.ui.compare_place.subjects import Subject
-from gpuplanner.units import Unit, digits, show_money
+from gpuplanner.units import Unit, digits, percent, show_money
 
 MISSING = "—"
 DIFFERS = "≠"
@@ -51,7 +51,7 @@ def _value(cell: Cell, unit: Unit, appearance: Appearance) -> str:
     if unit is Unit.MONEY_PER_HOUR:
         return f"{show_money(value, appearance.display)}/h"
     if unit is Unit.RATIO:
-        return f"{value:.1%}"
+        return percent(value, 1)
     return str(appearance.show(value, unit))
 
 

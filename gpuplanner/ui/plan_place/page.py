@@ -36,6 +36,7 @@ from gpuplanner.ui.plan_place.wizard.fields import Field
 from gpuplanner.ui.plan_place.wizard.wizard_view import NameField, WizardView
 from gpuplanner.ui.tokens import Verdict
 from gpuplanner.ui.widgets.scrolling import scrolling
+from gpuplanner.units import percent
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice
 
@@ -252,7 +253,7 @@ class PlanPage(Page):
     def _catalog_read(self) -> None:
         headroom = next((r for r in self._rules().values() if "memory_headroom" in r.bears_on and r.factor), None)
         if headroom is not None and headroom.factor is not None:
-            says = msg("planui.headroom.rule", percent=f"{headroom.factor * 100:g}")
+            says = msg("planui.headroom.rule", share=percent(headroom.factor))
             self.wizard.advise("limits.memory_free_share", says)
         self._show_model()
         self.wizard.refresh()

@@ -10,14 +10,22 @@ from PySide6.QtWidgets import QTableView
 from gpuplanner.ui.background import Coalescer
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.settings import Settings
-from gpuplanner.ui.table.columns import Column
+from gpuplanner.ui.table.columns import Column, Look
 from gpuplanner.ui.table.header import PADDING, DataHeader
 from gpuplanner.ui.table.model import LOOK, PAGE, PagedModel
 from gpuplanner.ui.table.shape import Shape, load_shape, save_shape, usual_shape
+from gpuplanner.ui.tokens import ROW_HEIGHT
+
+TICK_WIDTH = 24
+"""The box before a text that can be ticked, with its gap."""
+_WIDEST_WORDS = 320
+"""Pixels that words may claim for themselves: longer ones are cut, and their tooltip says them."""
+_FIRST_SHARE = 1.25
+"""How much wider than its words the first column becomes before all columns share what is left."""
 
 
 class Arrangement(QObject):
-    """Arranges the sections of a header. The first column in sight takes what is left of the width."""
+    """Arranges the sections of a header. Words get the room they need, then all columns share what is left."""
 
     def __init__(self, table: QTableView, header: DataHeader, model: PagedModel, settings: Settings, key: str) -> None:
         super().__init__(table)
@@ -28,6 +36,7 @@ class Arrangement(QObject):
         self._key = key
         self._moving = False
         self._numbers: dict[str, int] = {}
+        self._words: dict[str, int] = {}
         self._without_room: set[str] = set()
         self._shape = load_shape(settings, key, model.columns)
         model.order = self._shape.sort
@@ -91,39 +100,77 @@ class Arrangement(QObject):
         self.fill_width()
         self._header.updateGeometry()
 
-    def fit_numbers(self) -> None:
-        """Columns of numbers become as wide as the numbers of the first page: half a number is a wrong one.
+    def fit_contents(self) -> None:
+        """Columns become as wide as what stands in the first page: half a number is a wrong one.
 
-        They grow only, so that nothing jumps while a person filters.
+        Words get as much as there is room for. Columns grow only, so that nothing jumps while a person filters.
         """
         metrics = QFontMetricsF(font(TextRole.NUMBER))
+        notes = QFontMetricsF(font(TextRole.LABEL))
+        below = self._table.verticalHeader().defaultSectionSize() > ROW_HEIGHT + 6
         grown = False
         for section, column in enumerate(self._model.columns):
-            if not column.right or self._header.isSectionHidden(section):
+            if self._header.isSectionHidden(section):
                 continue
             looks = (self._model.index(row, section).data(LOOK) for row in range(min(PAGE, self._model.total)))
-            texts = (f"{look.text} {look.mark}".rstrip() for look in looks if look is not None)
-            width = int(max(map(metrics.horizontalAdvance, texts), default=0) + 2 * PADDING + 3)
-            if width > self._numbers.get(column.id, 0):
-                self._numbers[column.id] = width
+            widths = (_content_width(look, metrics, notes, below=below) for look in looks if isinstance(look, Look))
+            width = int(max(widths, default=0) + 2 * PADDING + 3)
+            widest, most = (self._numbers, width) if column.right else (self._words, min(width, _WIDEST_WORDS))
+            if most > widest.get(column.id, 0):
+                widest[column.id] = most
                 grown = True
         if grown:
             self.fit_titles()
 
     def fill_width(self) -> None:
-        """Let the first column take what is left of the width."""
-        columns = self.shown()
-        if self._moving or not columns:
+        """Give away what is left of the width; where there is too little, columns that yield go, the last first."""
+        if self._moving or not self.shown():
             return
-        first = self.section(columns[0].id)
-        others = sum(self._header.sectionSize(self.section(column.id)) for column in columns[1:])
+        self._yield_room()
+        columns = self.shown()
+        widths = {column.id: self._wanted_width(self.section(column.id)) for column in columns}
+        free = [column for column in columns if column.id not in self._shape.widths]
+        left = self._table.viewport().width() - sum(widths.values())
+        first = columns[0]
+        for column in free:
+            needs = self._words.get(column.id, 0)
+            if column is first:
+                needs = int(max(needs, widths[column.id]) * _FIRST_SHARE)
+            more = max(0, min(left, needs - widths[column.id]))
+            widths[column.id] += more
+            left -= more
+        # Where a person set every width, the first column fills the rest all the same.
+        shared = sum(widths[column.id] for column in free)
+        for column in free:
+            share = max(0, left) * widths[column.id] // shared if column is not first else 0
+            widths[column.id] += share
+            left -= share
+            shared -= widths[column.id] - share
+        widths[first.id] += max(0, left)
         with self._arranging():
-            room = self._table.viewport().width() - others
-            self._header.resizeSection(first, max(self._wanted_width(first), room))
+            for column in columns:
+                self._header.resizeSection(self.section(column.id), widths[column.id])
 
     def changed(self) -> None:
         """A person changed something: keep it soon."""
         self._keep.call()
+
+    def _yield_room(self) -> None:
+        """Hide the columns that yield as far as there is no room, and show them again where there is.
+
+        Only as long as the columns are the usual ones: what a person chose stays.
+        """
+        usual = usual_shape(self._model.columns).hidden
+        yielding = [column.id for column in self._model.columns if column.yields and column.id not in usual]
+        if not yielding or self._shape.hidden != usual:
+            return
+        others = {column.id for column in self.shown()} - set(yielding)
+        left = self._table.viewport().width() - sum(self._wanted_width(self.section(i)) for i in others)
+        with self._arranging():
+            for column_id in yielding:
+                left -= self._wanted_width(self.section(column_id))
+                self._header.setSectionHidden(self.section(column_id), left < 0)
+                self._without_room = self._without_room - {column_id} | ({column_id} if left < 0 else set())
 
     def _wanted_width(self, section: int) -> int:
         column = self._model.columns[section]
@@ -156,3 +203,11 @@ class Arrangement(QObject):
             yield
         finally:
             self._moving = before
+
+
+def _content_width(look: Look, metrics: QFontMetricsF, notes: QFontMetricsF, *, below: bool) -> float:
+    """How wide a cell is. `below`: its note stands in a second line and not beside it."""
+    text = metrics.horizontalAdvance(f"{look.text} {look.mark}".rstrip())
+    note = notes.horizontalAdvance(look.note) if look.note else 0.0
+    beside = max(text, note) if below else text + (note + 6 if note else 0)
+    return beside + (TICK_WIDTH if look.check is not None else 0)

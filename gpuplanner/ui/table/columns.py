@@ -50,6 +50,7 @@ def plain_text(value: Any, _display: Display) -> str:
 class Column:
     """A column. `look` makes a cell out of a value; `unit` stands in the header; `plain` is for copies and exports.
 
+    One that `yields` goes while a window is too narrow for all, those that come last among the columns first.
     `look` and `plain` are called with the value of the row at this column's place, None when it is missing.
     """
 
@@ -63,6 +64,7 @@ class Column:
     shown: bool = True
     sortable: bool = True
     tip: Message | None = None
+    yields: bool = False
 
 
 def text_column(id_: str, title: Message, **more: Any) -> Column:

@@ -59,7 +59,7 @@ class CellDelegate(QStyledItemDelegate):
     def _paint_look(self, painter: QPainter, inside: QRectF, look: Look, tokens: Tokens, *, right: bool) -> None:
         if look.check is not None:
             self._paint_check(painter, inside, tokens, checked=look.check)
-            inside = inside.adjusted(24, 0, 0, 0)
+            inside = inside.adjusted(TICK_WIDTH, 0, 0, 0)
         if look.verdict is not None:
             draw_tag(painter, inside, look.verdict, look.text, tokens)
             return

@@ -4,7 +4,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QMenu, QTableView, QWidget
 
 from gpuplanner.messages import Message
@@ -82,7 +90,8 @@ class DataTable(QTableView):
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        # By whole rows: together with `paintEvent` no row is ever cut in half.
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
         self.setTabKeyNavigation(False)
         self.setMouseTracking(True)
         self.viewport().setAutoFillBackground(False)
@@ -213,6 +222,16 @@ class DataTable(QTableView):
 
     # --- Events -------------------------------------------------------------------------------------------------------
 
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        height = self.viewport().height()
+        last = self.rowAt(height - 1)
+        top = self.rowViewportPosition(last)
+        if last >= 0 and top > 0 and top + self.rowHeight(last) > height:
+            QPainter(self.viewport()).fillRect(
+                0, top, self.viewport().width(), height - top, self._appearance.tokens.card
+            )
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         copy = event.modifiers() & Qt.KeyboardModifier.ControlModifier and event.key() == Qt.Key.Key_C
         if copy and event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
@@ -280,7 +299,7 @@ class DataTable(QTableView):
 
     def _loaded(self) -> None:
         """The row that was current stays so where it is in the first page; else nobody is told of a change."""
-        self.columns.fit_numbers()
+        self.columns.fit_contents()
         kept = self._chosen
         self._reloading = True
         if kept and not self.choose(kept):

@@ -28,6 +28,7 @@ from gpuplanner.ui.painting import draw_text, focus_ring, hatch, painter_for, ro
 from gpuplanner.ui.tokens import RADIUS_FIELD, Tokens, Verdict
 from gpuplanner.ui.widgets.flow import FlowLayout
 from gpuplanner.ui.widgets.focus import KeyboardFocus
+from gpuplanner.units import percent
 
 HEIGHT = 26
 _LEAST = 2.0
@@ -117,7 +118,7 @@ class StackedBar(QWidget):
         """The bar as a table: name, value, share of the whole in per cent."""
         whole = sum(part.value for part in self._parts)
         said = self._appearance.said
-        return [(said(p.name), p.shown, f"{p.value / whole * 100:.1f} %") for p in self._parts]
+        return [(said(p.name), p.shown, percent(p.value / whole, 1)) for p in self._parts]
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         menu = QMenu(self)

@@ -10,7 +10,7 @@ from gpuplanner.ui.plan_place.captions import figure_tip, named
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.stacked_bar import BarPart, StackedBar
-from gpuplanner.units import Unit
+from gpuplanner.units import Unit, percent
 
 _HEIGHT = 20
 _LEAST_SHARE = 0.002
@@ -63,7 +63,7 @@ class TimeCard(Card):
         )
         shares = [(named("limit", limit.value, appearance), share) for limit, share in estimate.limits if share > 0.005]
         shares.sort(key=lambda pair: -pair[1])
-        said = " · ".join(f"{name} {share * 100:.0f} %" for name, share in shares)
+        said = " · ".join(f"{name} {percent(share)}" for name, share in shares)
         self._shares.say(msg("planui.time.limits", shares=said) if said else "")
         self._shares.setVisible(bool(said))
 

@@ -19,6 +19,7 @@ from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.figure_label import FigureLabel
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.verdict_tag import VerdictTag
+from gpuplanner.units import percent
 
 VERDICTS = {Fit.FITS: Verdict.PASS, Fit.TIGHT: Verdict.WARN, Fit.DOES_NOT_FIT: Verdict.FAIL}
 _NARROW = 430
@@ -117,7 +118,7 @@ class VerdictCard(Card):
         self._limit.setVisible(limit is not None)
         if limit is not None:
             self._limit.say(named("limit", limit[0].value, appearance))
-            self._limit.setToolTip(appearance.text("planui.limited_by.share", share=f"{limit[1] * 100:.0f} %"))
+            self._limit.setToolTip(appearance.text("planui.limited_by.share", share=percent(limit[1])))
         self._best.setVisible(not self._found)
         self._show_reasons(estimate)
         self._show_headlines(estimate)
