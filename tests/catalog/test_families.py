@@ -177,3 +177,39 @@ def test_counting_an_architecture_can_be_explained():
     assert formulas["attention_parameters"] == 4096 * (2 * 4096 + 2 * 1024)
     assert formulas["gated_mlp_parameters"] == 3 * 4096 * 14336
     assert all(step.formula.equation for step in kept.steps)
+
+
+PER_LAYER = ("layer_types", "mlp_layer_types", "moe_layer_freq", "attn_type_list", "compress_ratios", "block_configs")
+
+
+@pytest.mark.parametrize("wrong", [-1, 1, 2])
+def test_no_family_takes_a_list_of_layers_of_another_length(catalog_configs, wrong):
+    """Whether the family reads the list or not: one entry too few, or more than the layers and the predicted ones."""
+    counts = ("num_hidden_layers", "n_layer", "num_layers", "n_layers")
+    predicted = ("num_nextn_predict_layers", "mtp_num_hidden_layers")
+    tried: set[str] = set()
+    for family, config in catalog_configs.items():
+        for place in ((), ("text_config",)):
+            part = config.get(place[0]) if place else config
+            layers = next((part[name] for name in counts if isinstance(part, dict) and part.get(name)), None)
+            if layers is None or not isinstance(part, dict):
+                continue
+            beyond = max(part.get(name) or 0 for name in predicted) if wrong > 0 else 0
+            for name in PER_LAYER:
+                changed = json.loads(json.dumps(config))
+                inner = changed[place[0]] if place else changed
+                if isinstance(part.get(name), int):
+                    continue
+                inner[name] = [part.get(name, ["full_attention"])[0]] * (layers + beyond + wrong)
+                message = refusal(changed).message
+                assert message.id == f"model.field.{'short' if wrong < 0 else 'long'}_list", (family, name)
+                assert str(message.values["field"]).endswith(name)
+                assert message.values["family"] == family or message.values["family"] in known_families()
+                tried.add(family)
+    assert len(tried) >= 35
+
+
+def test_a_list_of_layers_may_name_the_predicted_ones_too():
+    listed = ["full_attention"] * 33
+    assert refusal({**LLAMA, "layer_types": listed}).message.id == "model.field.long_list"
+    assert architecture_from_config({**LLAMA, "layer_types": listed, "num_nextn_predict_layers": 1}).layers == 32

@@ -7,11 +7,10 @@ from pydantic import ValidationError
 
 from gpuplanner.catalog.architecture import ModelArchitecture, Note
 from gpuplanner.catalog.families.fields import Fields, shown
+from gpuplanner.catalog.families.layer_lists import LANGUAGE_MODELS, check_layer_lists
 from gpuplanner.catalog.families.registry import BUILDERS, OTHER_NAMES
 from gpuplanner.catalog.families.storage import with_storage
 from gpuplanner.messages import InputError, msg
-
-_LANGUAGE_MODELS = ("text_config", "llm_config", "language_config")
 
 
 def known_families() -> tuple[str, ...]:
@@ -34,8 +33,10 @@ def architecture_from_config(config: Mapping[str, Any], name: str = "") -> Model
         return with_storage(shape.model_copy(update={"notes": (*shape.notes, Note.TOWER_UNKNOWN)}), config)
     if not family:
         raise _unknown(config)
+    fields = Fields(config, family)
     try:
-        shape = BUILDERS[family](Fields(config, family)).model_copy(update={"name": name or family})
+        check_layer_lists(fields)
+        shape = BUILDERS[family](fields).model_copy(update={"name": name or family})
     except ValidationError as fault:
         raise _impossible(family, fault) from None
     return with_storage(shape, config)
@@ -61,7 +62,7 @@ def _family(config: Mapping[str, Any]) -> str:
 
 def _wrapped(config: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The language model of a known family inside of an unknown one."""
-    for name in _LANGUAGE_MODELS:
+    for name in LANGUAGE_MODELS:
         inner = config.get(name)
         if isinstance(inner, Mapping) and _family(inner):
             also = {key: config[key] for key in ("tie_word_embeddings", "torch_dtype", "dtype") if key in config}

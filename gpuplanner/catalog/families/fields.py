@@ -104,6 +104,15 @@ class Fields:
         """Whether this field is a list."""
         return isinstance(self._raw((name,))[1], list)
 
+    def is_mapping(self, name: str) -> bool:
+        """Whether this field is a part of its own."""
+        return isinstance(self._raw((name,))[1], Mapping)
+
+    def entries(self, name: str) -> int:
+        """How many entries a list has, 0 where the field is none."""
+        _, value = self._raw((name,))
+        return len(value) if isinstance(value, list) else 0
+
     def length(self, name: str, most: int) -> int:
         """How many entries a list has."""
         _, value = self._raw((name,))
