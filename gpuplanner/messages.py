@@ -6,7 +6,7 @@ the id before the first dot.
 
 import gettext
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -70,6 +70,10 @@ class Translator:
     def has(self, message_id: str) -> bool:
         """Whether a text exists for this id."""
         return self._domain(message_id.partition(".")[0]).gettext(message_id) != message_id
+
+    def joined(self, parts: Iterable[str]) -> str:
+        """Rendered parts of a remark in a row, with the comma of the language between them."""
+        return ("，" if self.language is Language.CHINESE else ", ").join(parts)
 
     def _shown(self, value: MessageValue) -> str | int | float:
         """A value as it can stand in a sentence: a foreign one cannot speak to a terminal, nor turn the line around."""

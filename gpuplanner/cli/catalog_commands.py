@@ -148,8 +148,7 @@ def _lines(entry: Entry, context: Context) -> Iterator[str]:
 
 
 def _basis(fact: Fact, context: Context) -> str:
-    comma = "，" if context.translator.language is Language.CHINESE else ", "
-    return comma.join(context.text(f"basis.{part.name.lower()}") for part in fact.basis)
+    return context.translator.joined(context.text(f"basis.{part.name.lower()}") for part in fact.basis)
 
 
 def _cited(source: Source, context: Context) -> str:

@@ -114,7 +114,9 @@ def _metrics(estimate: Estimate, context: Context) -> Iterator[str]:
 def certainty(figure: Figure, context: Context) -> str:
     """What kind of knowledge a figure is, and for a calibrated one how near the measurements are."""
     kind = context.text(f"certainty.{figure.certainty.name.lower()}")
-    return f"{kind}, {context.text(f'rung.{figure.rung.name.lower()}')}" if figure.rung else kind
+    if figure.rung is None:
+        return kind
+    return context.translator.joined((kind, context.text(f"rung.{figure.rung.name.lower()}")))
 
 
 def _host(estimate: Estimate, context: Context) -> Iterator[str]:

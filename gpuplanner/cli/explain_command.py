@@ -61,9 +61,8 @@ def named_figures(estimate: Estimate) -> Iterator[tuple[str, Figure]]:
 def _lines(name: str, figure: Figure, depth: int, estimate: Estimate, context: Context) -> Iterator[str]:
     yield f"{name} = {context.number(figure.value, figure.unit)}   {machine_name(estimate, context)}"
     extent = context.range(figure)
-    yield f"  {certainty(figure, context)}" + (
-        f", {context.text('cli.explain.range', extent=extent)}" if extent else ""
-    )
+    known = [certainty(figure, context), *([context.text("cli.explain.range", extent=extent)] if extent else [])]
+    yield f"  {context.translator.joined(known)}"
     if figure.why:
         yield f"  {context.text(figure.why)}"
     yield ""

@@ -1,6 +1,6 @@
 """A figure's derivation as rows and as a tree of text: what the CLI prints and the window shows. Computes nothing.
 
-Names are message ids: `formula.<id>` for a step, `term.<name>` for an input.
+Names are message ids: `formula.<id>` for a step, `reference.<id>` for what it rests on, `term.<name>` for an input.
 """
 
 import re
@@ -102,6 +102,12 @@ def equation_text(equation: str, translator: Translator) -> str:
     return _TERM.sub(word, equation.translate(_SIGNS))
 
 
+def reference_text(formula: Formula, translator: Translator) -> str:
+    """What a formula rests on: our own sentence in the person's language, or a cited work by its own title."""
+    message_id = f"reference.{formula.id}"
+    return translator.text(message_id) if translator.has(message_id) else formula.reference
+
+
 def row_text(row: ExplanationRow, translator: Translator, display: Display, deepest: float = inf) -> str:
     """One row as text: name, equation, value, and for an input its kind, source and date.
 
@@ -113,14 +119,15 @@ def row_text(row: ExplanationRow, translator: Translator, display: Display, deep
         where = "explain.above" if row.opened_at < deepest else "explain.above_deeper"
         return f"{text} ({translator.text(where)})"
     if row.formula is not None:
-        reference = f" [{row.formula.reference}]" if row.formula.reference else ""
+        said = reference_text(row.formula, translator)
+        reference = f" [{said}]" if said else ""
         equation = equation_text(row.formula.equation, translator)
         return f"{text} = {equation}{reference}" if equation else text
     parts = []
     if row.origin is not None:
         parts.append(translator.text(row.origin.note or msg(f"explain.kind.{row.origin.certainty.name.lower()}")))
     parts += [part for part in (row.source, row.date) if part]
-    return f"{text} ({', '.join(parts)})" if parts else text
+    return f"{text} ({translator.joined(parts)})" if parts else text
 
 
 def row_value(row: ExplanationRow, display: Display) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpuplanner.catalog.entries import PriceKind
 from gpuplanner.engine.estimate import Estimate, Limit, Way
-from gpuplanner.engine.explaining import equation_text
+from gpuplanner.engine.explaining import equation_text, reference_text
 from gpuplanner.engine.machine import Machine, Topology
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Message, MessageValue, msg
@@ -94,9 +94,8 @@ def figure_tip(name: str, figure: Figure, appearance: Appearance) -> str:
         lines.append(appearance.text(figure.why))
     if figure.derivation is not None:
         lines.append(f"= {equation_text(figure.derivation.formula.equation, appearance.translator)}")
-        if figure.derivation.formula.reference:
-            lines.append(figure.derivation.formula.reference)
-    return "\n".join(lines)
+        lines.append(reference_text(figure.derivation.formula, appearance.translator))
+    return "\n".join(line for line in lines if line)
 
 
 def price_note(machine: Machine, appearance: Appearance) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from gpuplanner.engine.explaining import ExplanationRow, equation_text, row_value
+from gpuplanner.engine.explaining import ExplanationRow, equation_text, reference_text, row_value
 from gpuplanner.figures import Certainty
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.plan_place.captions import named
@@ -41,7 +41,7 @@ def row_lines(row: ExplanationRow, appearance: Appearance) -> list[str]:
     lines = [f"{row_name(row, appearance)} = {row_value(row, appearance.display)}"]
     if row.formula is not None:
         lines.append(f"= {equation_text(row.formula.equation, appearance.translator)}")
-        lines.append(row.formula.reference)
+        lines.append(reference_text(row.formula, appearance.translator))
     lines.append(row_origin(row, appearance))
     return [line for line in lines if line]
 
