@@ -119,10 +119,12 @@ class LayerGroup(Frozen):
     """`count` equal layers. `norm_parameters` are those outside of attention and MLP, for one layer.
 
     `encoder`: the layers stand in the encoder of an encoder-decoder. `cross_attention`: what a decoder layer reads the
-    encoder's output with; its cache holds the input's tokens, once for each sequence.
+    encoder's output with; its cache holds the input's tokens, once for each sequence. `places`: which layers of their
+    stack they are, counted from 0; empty where all layers are equal, or where their order is not told.
     """
 
     count: int = Field(ge=1, le=LAYERS)
+    places: tuple[Annotated[int, Field(ge=0, lt=LAYERS)], ...] = Field((), max_length=LAYERS)
     attention: Attention
     mlp: Mlp
     norm_parameters: Parameters = 0

@@ -114,14 +114,15 @@ def grouped(
     Layers are told apart by identity, which is much quicker than by value: equal layers share their parts.
     """
     kinds: dict[tuple[int, int, int], Layer] = {}
-    counts: dict[tuple[int, int, int], int] = {}
-    for layer in layers:
+    places: dict[tuple[int, int, int], list[int]] = {}
+    for place, layer in enumerate(layers):
         key = (id(layer[0]), id(layer[1]), layer[2])
         kinds[key] = layer
-        counts[key] = counts.get(key, 0) + 1
+        places.setdefault(key, []).append(place)
     return tuple(
         LayerGroup(
-            count=counts[key],
+            count=len(places[key]),
+            places=tuple(places[key]) if len(kinds) > 1 else (),
             attention=attention,
             mlp=mlp,
             norm_parameters=norms,
