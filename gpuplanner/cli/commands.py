@@ -7,7 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from gpuplanner.messages import shortened
+from gpuplanner.cli.parser import Parser, refused
+from gpuplanner.messages import msg, shortened
 
 if TYPE_CHECKING:
     from gpuplanner.cli.context import Context
@@ -28,72 +29,67 @@ class Command:
     name: str
     module: str
     function: str
-    arguments: Callable[[argparse.ArgumentParser, Text], None]
+    arguments: Callable[[Parser, Text], None]
 
     def load(self) -> Run:
         """The function that does the work."""
         return cast(Run, getattr(import_module(f"gpuplanner.cli.{self.module}"), self.function))
 
 
-def _search(parser: argparse.ArgumentParser, text: Text) -> None:
-    parser.add_argument("text", nargs="+", help=text("cli.help.search_text"))
+def _search(parser: Parser, text: Text) -> None:
+    parser.add_argument("text", nargs="+", metavar="TEXT", help=text("cli.help.search_text"))
     parser.add_argument("--kind", choices=("gpu", "instance", "model"), help=text("cli.help.kind"))
-    parser.add_argument("--limit", type=_count(text), default=20, help=text("cli.help.limit"))
+    parser.add_argument("--limit", type=_count, default=20, help=text("cli.help.limit"))
 
 
-def _one_entry(parser: argparse.ArgumentParser, text: Text) -> None:
-    parser.add_argument("text", nargs="+", help=text("cli.help.entry"))
+def _one_entry(parser: Parser, text: Text) -> None:
+    parser.add_argument("text", nargs="+", metavar="TEXT", help=text("cli.help.entry"))
     parser.add_argument("--kind", choices=("gpu", "instance", "model"), help=text("cli.help.kind"))
-    parser.add_argument("--memory", type=_count(text), metavar="MIB", help=text("cli.help.memory"))
+    parser.add_argument("--memory", type=_count, metavar="MIB", help=text("cli.help.memory"))
 
 
-def _plan(parser: argparse.ArgumentParser, text: Text) -> None:
+def _plan(parser: Parser, text: Text) -> None:
     parser.add_argument("plan", metavar="PLAN", help=text("cli.help.plan"))
-    machine = parser.add_mutually_exclusive_group()
-    machine.add_argument("--machine", metavar="INSTANCE", help=text("cli.help.machine"))
-    machine.add_argument("--gpu", metavar="GPU", help=text("cli.help.gpu"))
-    parser.add_argument("--gpus", type=_count(text), default=None, metavar="N", help=text("cli.help.gpus"))
+    parser.add_argument("--machine", metavar="INSTANCE", help=text("cli.help.machine"))
+    parser.add_argument("--gpu", metavar="GPU", help=text("cli.help.gpu"))
+    parser.add_argument("--gpus", type=_count, default=None, metavar="N", help=text("cli.help.gpus"))
     parser.add_argument("--model", metavar="MODEL", help=text("cli.help.model"))
     parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help=text("cli.help.set"))
 
 
-def _recommend(parser: argparse.ArgumentParser, text: Text) -> None:
+def _recommend(parser: Parser, text: Text) -> None:
     _plan(parser, text)
-    parser.add_argument("--limit", type=_count(text), default=10, help=text("cli.help.limit"))
+    parser.add_argument("--limit", type=_count, default=10, help=text("cli.help.limit"))
     parser.add_argument("--why-not", action="store_true", help=text("cli.help.why_not"))
 
 
-def _explain(parser: argparse.ArgumentParser, text: Text) -> None:
+def _explain(parser: Parser, text: Text) -> None:
     _plan(parser, text)
     parser.add_argument("figure", metavar="FIGURE", nargs="?", help=text("cli.help.figure"))
-    parser.add_argument("--depth", type=_count(text), default=SHOWN_LEVELS, metavar="N", help=text("cli.help.depth"))
+    parser.add_argument("--depth", type=_count, default=SHOWN_LEVELS, metavar="N", help=text("cli.help.depth"))
 
 
-def _validate(parser: argparse.ArgumentParser, text: Text) -> None:
+def _validate(parser: Parser, text: Text) -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="CSV", help=text("cli.help.csv"))
 
 
-def _nothing(parser: argparse.ArgumentParser, text: Text) -> None:
+def _nothing(parser: Parser, text: Text) -> None:
     """A command without arguments of its own."""
 
 
-def _presets(parser: argparse.ArgumentParser, text: Text) -> None:
+def _presets(parser: Parser, text: Text) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help=text("cli.help.preset_name"))
 
 
-def _count(text: Text) -> Callable[[str], int]:
-    """How a count on the command line is read: whole, at least one, and not beyond what the program counts."""
-
-    def read(given: str) -> int:
-        try:
-            number = int(given)
-        except ValueError:
-            number = 0
-        if not 1 <= number <= MOST:
-            raise argparse.ArgumentTypeError(text("cli.not_a_count", given=shortened(given, 40), most=f"{MOST:,}"))
-        return number
-
-    return read
+def _count(given: str) -> int:
+    """A count on the command line: whole, at least one, and not beyond what the program counts."""
+    try:
+        number = int(given)
+    except ValueError:
+        number = 0
+    if not 1 <= number <= MOST:
+        raise refused(msg("cli.not_a_count", given=shortened(given, 40), most=f"{MOST:,}"))
+    return number
 
 
 COMMANDS = (

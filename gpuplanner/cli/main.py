@@ -8,11 +8,11 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
 from gpuplanner import __version__
-from gpuplanner.cli.commands import COMMANDS, Command
+from gpuplanner.cli.commands import COMMANDS, Command, Text
 from gpuplanner.cli.context import Context
+from gpuplanner.cli.parser import Parser
 from gpuplanner.messages import InputError, Language, Translator, msg, shortened
 
 FINE, NOTHING, BAD_INPUT, OUR_FAULT, INTERRUPTED = 0, 1, 2, 70, 130
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str]) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
-        options = _parser(translator).parse_args(arguments)
+        options = _parser(translator).read(arguments)
         command: Command = options.command
         return command.load()(options, Context.open(translator))
     except SystemExit as leaving:
@@ -70,58 +70,42 @@ def _language(arguments: Sequence[str]) -> Language:
     given = [
         a.partition("=")[2] or "".join(arguments[i + 1 : i + 2]) for i, a in enumerate(arguments) if a[:6] == "--lang"
     ]
-    if given:
-        return Language.from_locale(given[-1])
+    for name in reversed(given):
+        if name:
+            return Language.from_locale(name)
     names = (os.environ.get(variable) for variable in ("LC_ALL", "LC_MESSAGES", "LANG"))
     return Language.from_locale(next((name for name in names if name), None))
 
 
-class _Help(argparse.HelpFormatter):
-    """Folds sentences to the terminal's width, and leaves texts of several lines (the examples) as they are."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return text if "\n" in text else super()._fill_text(text, width, indent)
-
-
-class _Parser(argparse.ArgumentParser):
-    """Says what is wrong with a command line in the person's language, with the way to help."""
-
-    translator: Translator
-
-    def error(self, message: str) -> NoReturn:
-        sentence = self.translator.text(msg("cli.bad_command_line", problem=shortened(message), command=self.prog))
-        raise SystemExit(_say(sentence, "cli.bad_command_line", "--json" in sys.argv))
-
-
-def _parser(translator: Translator) -> argparse.ArgumentParser:
+def _parser(translator: Translator) -> Parser:
     text = translator.text
-    _Parser.translator = translator
-    parser = _Parser(
-        prog="gpuplanner",
-        description=text("cli.description"),
-        epilog=text("cli.epilog"),
-        formatter_class=_Help,
+    parser = Parser.made(translator, prog="gpuplanner", description=text("cli.description"), epilog=text("cli.epilog"))
+    parser.add_argument(
+        "--version", action="version", version=f"gpuplanner {__version__}", help=text("cli.help.version")
     )
-    parser.add_argument("--version", action="version", version=f"gpuplanner {__version__}")
-    parser.add_argument("--lang", choices=("en", "zh"), help=text("cli.help.lang"))
-    groups: dict[str, argparse._SubParsersAction[_Parser]] = {
-        "": parser.add_subparsers(title=text("cli.commands"), metavar="COMMAND", required=True)
-    }
+    _add_language(parser, text)
+    groups: dict[str, argparse._SubParsersAction[Parser]] = {"": _commands_of(parser, text)}
     for command in COMMANDS:
         group, _, name = command.name.rpartition(" ")
         if group not in groups:
-            above = groups[""].add_parser(group, help=text(f"cli.help.{group}"), description=text(f"cli.help.{group}"))
-            groups[group] = above.add_subparsers(title=text("cli.commands"), metavar="COMMAND", required=True)
+            said = text(f"cli.help.{group}")
+            above = parser.below(groups[""], translator, group, help=said, description=said)
+            _add_language(above, text)
+            groups[group] = _commands_of(above, text)
         key = command.name.replace(" ", "_")
-        below = groups[group].add_parser(
-            name,
-            help=text(f"cli.help.{key}"),
-            description=text(f"cli.help.{key}"),
-            epilog=text(f"cli.examples.{key}"),
-            formatter_class=_Help,
-        )
+        said, examples = text(f"cli.help.{key}"), text(f"cli.examples.{key}")
+        below = parser.below(groups[group], translator, name, help=said, description=said, epilog=examples)
         below.add_argument("--json", action="store_true", help=text("cli.help.json"))
-        below.add_argument("--lang", choices=("en", "zh"), default=argparse.SUPPRESS, help=text("cli.help.lang"))
+        _add_language(below, text)
         command.arguments(below, text)
-        below.set_defaults(command=command)
+        below.set_defaults(command=command, parser=below)
     return parser
+
+
+def _commands_of(parser: Parser, text: Text) -> "argparse._SubParsersAction[Parser]":
+    return parser.add_subparsers(title=text("cli.commands"), metavar="COMMAND", required=True)
+
+
+def _add_language(parser: Parser, text: Text) -> None:
+    """May stand before and after the words of a command. What it says has been read by `_language`."""
+    parser.add_argument("--lang", choices=("en", "zh"), default=argparse.SUPPRESS, help=text("cli.help.lang"))

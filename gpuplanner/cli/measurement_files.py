@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpuplanner.engine.validation.families import recognise, row_outcomes
+from gpuplanner.engine.validation.families import recognise, row_outcomes, with_siblings
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext, refusal
 from gpuplanner.messages import InputError, msg
 
@@ -22,18 +22,25 @@ def file_outcomes(path: Path, context: ValidationContext) -> Iterator[Outcome]:
     try:
         header = next(reader, [])
         family = recognise(path.name, header)
+        rows: list[Row] = []
+        ragged: dict[int, int] = {}
         for cells in reader:
             if reader.line_num > MOST_LINES:
                 raise InputError(msg("cli.validate.too_many_lines", file=path.name, limit=f"{MOST_LINES:,}"))
-            row = Row(path.name, reader.line_num, dict(zip(header, cells, strict=False)))
-            if len(cells) == len(header):
-                yield from row_outcomes(row, family, context)
-            elif cells:
-                why = msg("cli.validate.ragged", line=reader.line_num, cells=len(cells), columns=len(header))
-                yield refusal(row, family.name, family.metrics[0], why)
+            if not cells:
+                continue
+            rows.append(Row(path.name, reader.line_num, dict(zip(header, cells, strict=False))))
+            if len(cells) != len(header):
+                ragged[reader.line_num] = len(cells)
     except csv.Error as fault:
         where = msg("cli.validate.not_csv", file=str(path), line=reader.line_num, reason=str(fault))
         raise InputError(where) from None
+    for row in with_siblings(rows):
+        if row.line in ragged:
+            why = msg("cli.validate.ragged", line=row.line, cells=ragged[row.line], columns=len(header))
+            yield refusal(row, family.name, family.metrics[0], why)
+        else:
+            yield from row_outcomes(row, family, context)
 
 
 def _text(path: Path) -> str:

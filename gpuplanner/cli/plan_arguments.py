@@ -20,6 +20,8 @@ MODEL_FILES = (".json", *WEIGHT_FILES)
 
 def plan_of(options: argparse.Namespace, context: Context) -> Plan:
     """The plan with the changes that the flags ask for. Raises InputError for what cannot be used."""
+    if options.gpu is not None and options.machine is not None:
+        raise InputError(msg("cli.gpu_and_machine"))
     plan = _named(options.plan, context)
     content = plan.model_dump(mode="json")
     if options.model is not None:
