@@ -711,3 +711,20 @@ def test_typing_does_not_write_at_every_key(open_page, settings, monkeypatch):
     assert written == []
     page.close_page()
     assert "window.catalog.filters.gpus" in written
+
+
+def test_the_chosen_entry_is_in_sight_when_the_page_opens(open_page, names, qtbot):
+    page = open_page("gpu/" + L4)
+    names(page)
+    table = table_of(page)
+
+    def in_sight():
+        area = table.visualRect(table.currentIndex())
+        assert table.current_id() == L4
+        assert table.viewport().rect().contains(area.center())
+
+    qtbot.waitUntil(in_sight)
+    page.resize(1250, 420)
+    page.visit("gpu/" + H100)
+    page.visit("gpu/" + L4)
+    qtbot.waitUntil(in_sight)

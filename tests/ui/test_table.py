@@ -20,6 +20,7 @@ from gpuplanner.ui.table.shape import load_shape, usual_shape
 from gpuplanner.ui.table.source import ListSource, PlainRow, Slice
 from gpuplanner.ui.table.view import DataTable
 from gpuplanner.units import GB, GIB, Display, MemoryConvention, Unit
+from tests.ui.screenshots import picture
 from tests.ui.stalls import watch_stalls
 
 COLUMNS = [
@@ -121,10 +122,73 @@ def test_rows_do_not_wrap_and_are_not_sized_by_their_content(make):
     assert {view.rowHeight(row) for row in range(4)} == {30}
 
 
-def test_the_first_column_takes_what_is_left(make):
+def test_the_columns_share_what_is_left(make):
     view = make()
-    shown = [view.columnWidth(IDS.index(column.id)) for column in view.columns.shown()]
-    assert sum(shown) == view.viewport().width()
+    for width in (700, 1400):
+        view.resize(width, 300)
+        shown = [view.columnWidth(IDS.index(column.id)) for column in view.columns.shown()]
+        assert sum(shown) == view.viewport().width()
+    # No gulf between a name and its numbers: every column is wider than it has to be.
+    assert shown[0] < 2 * max(shown[1:])
+
+
+def test_words_get_the_room_they_need_before_the_rest_is_shared(appearance, settings, qtbot):
+    columns = [text_column("name", msg("ui.palette.results"), width=80), text_column("long", msg("ui.back"), width=60)]
+    table = DataTable(appearance, settings, "words", columns, msg("ui.palette.results"))
+    qtbot.addWidget(table)
+    table.resize(420, 200)
+    table.show()
+    words = "RTX PRO 6000 Blackwell Server"
+    table.set_source(ListSource(["name", "long"], [PlainRow("x", ("X", words))]))
+    assert table.columnWidth(1) >= QFontMetricsF(font(TextRole.NUMBER)).horizontalAdvance(words) + 16
+
+
+def test_columns_yield_where_it_is_narrow_and_come_back(appearance, settings, qtbot):
+    columns = [
+        text_column("name", msg("ui.palette.results"), width=120),
+        text_column("more", msg("ui.back"), width=120, yields=True),
+        text_column("least", msg("ui.forward"), width=120, yields=True),
+    ]
+    table = DataTable(appearance, settings, "yield", columns, msg("ui.palette.results"))
+    qtbot.addWidget(table)
+    table.resize(500, 200)
+    table.show()
+
+    def ids():
+        return [column.id for column in table.columns.shown()]
+
+    assert ids() == ["name", "more", "least"]
+    table.resize(300, 200)
+    assert ids() == ["name", "more"]
+    table.resize(180, 200)
+    assert ids() == ["name"]
+    # What a person asks for stays, whatever the room, and a yielded column is not kept as hidden.
+    table.columns.show("least", shown=True)
+    assert ids() == ["name", "least"]
+    qtbot.wait(400)
+    assert settings.kept("window.table.yield")["hidden"] == []
+    table.resize(500, 200)
+    assert ids() == ["name", "more", "least"]
+    table.columns.show("more", shown=False)
+    qtbot.wait(400)
+    table.resize(510, 200)
+    assert ids() == ["name", "least"]
+
+
+def test_no_row_is_cut_in_half(make, appearance):
+    view = make([PlainRow(str(i), (f"row {i}", 1.0 * GIB, 1.0, "")) for i in range(60)])
+    view.resize(700, 42 + 30 * 5 + 17)
+    half = view.viewport().height() - 8
+
+    def painted_below_the_last_whole_row():
+        image = picture(view.viewport())
+        return {image.pixelColor(x, half).name() for x in range(image.width())}
+
+    assert view.rowAt(half) >= 0, "a row begins there"
+    assert painted_below_the_last_whole_row() == {appearance.tokens.card.lower()}
+    view.setCurrentIndex(view.model().index(40, 0))
+    assert view.rowViewportPosition(view.rowAt(1)) == 0, "the first row is whole after scrolling too"
+    assert painted_below_the_last_whole_row() == {appearance.tokens.card.lower()}
 
 
 def test_no_number_is_cut(make):

@@ -79,10 +79,10 @@ _SHORT = {
     "kv_elements_per_token",
 }
 _WIDTHS = {
-    "name": 170,
-    "gpu": 136,
+    "name": 150,
+    "gpu": 120,
     "gpu_count": 56,
-    "provider": 104,
+    "provider": 84,
     "kind": 120,
     "licence": 110,
     SOURCE: 44,

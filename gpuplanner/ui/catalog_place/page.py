@@ -10,22 +10,22 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from gpuplanner.catalog.catalog import Rate
 from gpuplanner.messages import msg
 from gpuplanner.ui.background import Coalescer, Latest
+from gpuplanner.ui.catalog_place.actions import CatalogActions, Doing
 from gpuplanner.ui.catalog_place.detail_view import DetailView
+from gpuplanner.ui.catalog_place.empty_reasons import EmptyExplainer
 from gpuplanner.ui.catalog_place.filter_chooser import FilterChooser
 from gpuplanner.ui.catalog_place.filter_words import filter_text
-from gpuplanner.ui.catalog_place.narrowing import rows_without_each
 from gpuplanner.ui.catalog_place.presenter import CatalogPresenter
 from gpuplanner.ui.catalog_place.problems_banner import ProblemsBanner
 from gpuplanner.ui.catalog_place.query import Term, exactly
+from gpuplanner.ui.catalog_place.row_finder import RowFinder
 from gpuplanner.ui.catalog_place.similar import neighbours
 from gpuplanner.ui.catalog_place.table_export import TableExport
 from gpuplanner.ui.catalog_place.table_view import TableView
 from gpuplanner.ui.catalog_place.tables import CatalogTable, EntryRef
-from gpuplanner.ui.pins import LEAST_PINS
-from gpuplanner.ui.places import Context, Heading, Location, Page, PageAction, Segment
+from gpuplanner.ui.places import Context, Heading, Location, Page, Segment
 from gpuplanner.ui.table.view import DataTable
 from gpuplanner.ui.tokens import GAP, Verdict
-from gpuplanner.ui.widgets.button import ButtonKind
 from gpuplanner.ui.widgets.splitter import Splitter
 
 _SIZES = (894, 326)
@@ -61,9 +61,19 @@ class CatalogPage(Page):
         layout.addWidget(self.splitter, 1)
         self._typing = Coalescer(self._search, self)
         self._choosing = Coalescer(self._show_entry, self)
-        self._why_empty = Latest(context.jobs)
-        self._finding = Latest(context.jobs)
         self._likening = Latest(context.jobs)
+        self._finder = RowFinder(self.presenter, self.current_table, context.jobs, self)
+        self._explainer = EmptyExplainer(self.presenter, self.table_view, context.jobs, self._says)
+        doing = Doing(
+            columns=self._choose_columns,
+            export=self._export,
+            compare=lambda: context.go(Location("compare")),
+            focus_filter=self._focus_filter,
+            pin=self._pin_entry,
+            similar=self._show_similar,
+            plan=self._plan,
+        )
+        self._actions = CatalogActions(self.presenter, doing)
         self.table_export = TableExport(context, self)
         self.filter_chooser = FilterChooser(
             appearance, context.jobs, self.presenter, self.table_view, self.current_table
@@ -76,7 +86,9 @@ class CatalogPage(Page):
         read = self.presenter.read
         counts = {table: f"{read.count(table):,}" for table in CatalogTable} if read and self._roomy else {}
         segments = tuple(Segment(table.value, table.label, counts.get(table, "")) for table in CatalogTable)
-        return Heading(segments=segments, segment=self.presenter.table.value, actions=self._actions())
+        return Heading(
+            segments=segments, segment=self.presenter.table.value, actions=self._actions.now(roomy=self._roomy)
+        )
 
     def choose_segment(self, segment_id: str) -> None:
         if self.presenter.read is not None:
@@ -88,7 +100,7 @@ class CatalogPage(Page):
 
     def visit(self, path: str) -> None:
         self.presenter.visit(path)
-        self._find_row()
+        self._finder.find()
 
     def panes(self) -> Sequence[QWidget]:
         table = self.current_table()
@@ -124,37 +136,6 @@ class CatalogPage(Page):
             self.presenter.look_at_pins()
 
     # --- Actions ------------------------------------------------------------------------------------------------------
-
-    def _actions(self) -> tuple[PageAction, ...]:
-        pins = len(self.presenter.pins.all())
-        ready = self.presenter.read is not None
-        entry = self.presenter.entry is not None
-        return (
-            PageAction("columns", msg("catalogui.columns"), self._choose_columns, enabled=ready),
-            PageAction(
-                "export", msg("catalogui.export"), self._export, shortcut="Ctrl+E", enabled=ready, in_bar=self._roomy
-            ),
-            PageAction(
-                "compare",
-                msg("catalogui.compare_count", count=pins) if pins else msg("catalogui.compare_none"),
-                lambda: self._context.go(Location("compare")),
-                ButtonKind.PRIMARY if pins >= LEAST_PINS else ButtonKind.PLAIN,
-                enabled=pins >= LEAST_PINS,
-            ),
-            PageAction("filter", msg("catalogui.filter.focus"), self._focus_filter, shortcut="Ctrl+F", in_bar=False),
-            PageAction(
-                "pin", msg("catalogui.pin"), self._pin_entry, icon="pin", shortcut="Ctrl+D", enabled=entry, in_bar=False
-            ),
-            PageAction("similar", msg("catalogui.similar.do"), self._show_similar, enabled=entry, in_bar=False),
-            PageAction("plan", msg("catalogui.plan"), self._plan, enabled=entry, in_bar=False),
-            PageAction(
-                "clear",
-                msg("catalogui.filter.clear_all"),
-                self.presenter.clear,
-                enabled=not self.presenter.query.is_empty,
-                in_bar=False,
-            ),
-        )
 
     def _choose_columns(self) -> None:
         table = self.current_table()
@@ -249,57 +230,14 @@ class CatalogPage(Page):
             if not self.table_view.shows_similar:
                 self.table_view.show_table(self.presenter.table)
             if self.presenter.entry is None and table.rows.total:
-                self._choose_first(table)
+                self._finder.choose_first(table)
             else:
-                self._find_row(else_first=self._narrowed)
+                self._finder.find(else_first=self._narrowed)
             self._narrowed = False
             return
         if self._narrowed:
             self.presenter.choose("")
-        self._explain_empty()
-
-    def _choose_first(self, table: DataTable) -> None:
-        row = table.rows.row(0)
-        if row is not None:
-            table.choose(row.id)
-
-    def _explain_empty(self) -> None:
-        read, shown = self.presenter.read, self.presenter.table
-        if read is None:
-            return
-        terms, display = self.presenter.terms(), self._appearance.display
-
-        def show(found: object) -> None:
-            table = self.current_table()
-            if self.presenter.terms() != terms or self.table_view.shows_similar or table is None or table.rows.total:
-                return
-            says = {term: self._says(term) for term in terms}
-            self.table_view.empty.show_reasons(shown.label, found, says)  # type: ignore[arg-type]
-            self.table_view.show_empty()
-
-        self._why_empty.run(lambda _cancel: rows_without_each(read.index, shown, terms, display), show, urgent=True)
-
-    def _find_row(self, *, else_first: bool = False) -> None:
-        """Bring the chosen entry into sight in the table, wherever it stands; `else_first` chooses the first instead.
-
-        A link may lead to an entry that the filters leave out, and then it stays; typing may not leave one behind.
-        """
-        table, entry = self.current_table(), self.presenter.entry
-        if table is None or entry is None or table.current_id() == entry.id or table.choose(entry.id):
-            return
-        source = self.presenter.source([column.id for column in table.rows.columns])
-        if source is None:
-            return
-        keys = table.rows.order.keys
-
-        def found(position: int | None) -> None:
-            if position is not None and self.presenter.entry == entry and position < table.rows.total:
-                table.choose_at(position, entry.id)
-                table.scrollTo(table.currentIndex(), DataTable.ScrollHint.PositionAtCenter)
-            elif position is None and else_first and self.presenter.entry == entry:
-                self._choose_first(table)
-
-        self._finding.run(lambda _cancel: source.position(keys, entry.id), found)
+        self._explainer.explain(self._appearance.display)
 
     def _show_entry(self) -> None:
         details = self.presenter.details()
@@ -377,7 +315,7 @@ class CatalogPage(Page):
         presenter.queryChanged.connect(self._show_query)
         presenter.queryChanged.connect(self.headingChanged)
         presenter.entryChanged.connect(self._choosing.call)
-        presenter.entryChanged.connect(self._find_row)
+        presenter.entryChanged.connect(self._finder.find)
         presenter.pinsChanged.connect(self._pins_changed)
         bar.typed.connect(presenter.type_text)
         bar.committed.connect(self._commit)

@@ -38,6 +38,7 @@ class Arrangement(QObject):
         self._numbers: dict[str, int] = {}
         self._words: dict[str, int] = {}
         self._without_room: set[str] = set()
+        self._asked_for: set[str] = set()
         self._shape = load_shape(settings, key, model.columns)
         model.order = self._shape.sort
         self._keep = Coalescer(self._save, self, 300)
@@ -62,6 +63,8 @@ class Arrangement(QObject):
     def show(self, column_id: str, *, shown: bool) -> None:
         """Show or hide a column; the last one stays."""
         if shown or len(self.shown()) > 1:
+            self._without_room.discard(column_id)
+            (self._asked_for.add if shown else self._asked_for.discard)(column_id)
             self._header.setSectionHidden(self.section(column_id), not shown)
             self.fill_width()
             self.changed()
@@ -79,6 +82,7 @@ class Arrangement(QObject):
     def reset(self) -> None:
         """Columns and widths as they were at first."""
         self._shape = usual_shape(self._model.columns)
+        self._asked_for = set()
         self.arrange()
         self.changed()
 
@@ -139,14 +143,13 @@ class Arrangement(QObject):
             more = max(0, min(left, needs - widths[column.id]))
             widths[column.id] += more
             left -= more
-        # Where a person set every width, the first column fills the rest all the same.
-        shared = sum(widths[column.id] for column in free)
-        for column in free:
-            share = max(0, left) * widths[column.id] // shared if column is not first else 0
-            widths[column.id] += share
-            left -= share
-            shared -= widths[column.id] - share
-        widths[first.id] += max(0, left)
+        left = max(0, left)
+        whole = sum(widths[column.id] for column in free)
+        shares = {column.id: left * widths[column.id] // whole for column in free}
+        for column_id, share in shares.items():
+            widths[column_id] += share
+        # What division leaves, or all of it where a person set every width.
+        widths[first.id] += left - sum(shares.values())
         with self._arranging():
             for column in columns:
                 self._header.resizeSection(self.section(column.id), widths[column.id])
@@ -158,12 +161,12 @@ class Arrangement(QObject):
     def _yield_room(self) -> None:
         """Hide the columns that yield as far as there is no room, and show them again where there is.
 
-        Only as long as the columns are the usual ones: what a person chose stays.
+        What a person hid or asked for stays so.
         """
-        usual = usual_shape(self._model.columns).hidden
-        yielding = [column.id for column in self._model.columns if column.yields and column.id not in usual]
-        if not yielding or self._shape.hidden != usual:
-            return
+        chosen = self._asked_for | self._shape.hidden
+        out = {c.id for c in self._model.columns if self._header.isSectionHidden(self.section(c.id))}
+        out -= self._without_room
+        yielding = [c.id for c in self._model.columns if c.yields and c.id not in chosen and c.id not in out]
         others = {column.id for column in self.shown()} - set(yielding)
         left = self._table.viewport().width() - sum(self._wanted_width(self.section(i)) for i in others)
         with self._arranging():

@@ -8,6 +8,7 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
 from gpuplanner.ui.painting import draw_text, focus_ring, rounded_box
+from gpuplanner.ui.table.arrangement import TICK_WIDTH
 from gpuplanner.ui.table.columns import Look
 from gpuplanner.ui.table.header import PADDING
 from gpuplanner.ui.table.model import LOOK, PagedModel

@@ -1,0 +1,60 @@
+"""Keeps the chosen entry and the current row of the table together, wherever the entry stands."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject
+
+from gpuplanner.ui.background import Coalescer, Jobs, Latest
+from gpuplanner.ui.catalog_place.presenter import CatalogPresenter
+from gpuplanner.ui.table.view import DataTable
+
+
+class RowFinder(QObject):
+    """Asks the index beside the window where an entry stands of which no page has been fetched."""
+
+    def __init__(
+        self, presenter: CatalogPresenter, table: Callable[[], DataTable | None], jobs: Jobs, parent: QObject
+    ) -> None:
+        """`table` gives the table in sight."""
+        super().__init__(parent)
+        self._presenter = presenter
+        self._table = table
+        self._finding = Latest(jobs)
+        # Soon and not now: a table that was just shown does not know yet how high it is.
+        self._into_sight = Coalescer(self._scroll, self)
+
+    def find(self, *, else_first: bool = False) -> None:
+        """Bring the chosen entry into sight in the table; `else_first` chooses the first row instead.
+
+        A link may lead to an entry that the filters leave out, and then it stays; typing may not leave one behind.
+        """
+        table, entry = self._table(), self._presenter.entry
+        if table is None or entry is None:
+            return
+        if table.current_id() == entry.id or table.choose(entry.id):
+            self._into_sight.call()
+            return
+        source = self._presenter.source([column.id for column in table.rows.columns])
+        if source is None:
+            return
+        keys = table.rows.order.keys
+
+        def found(position: int | None) -> None:
+            if position is not None and self._presenter.entry == entry and position < table.rows.total:
+                table.choose_at(position, entry.id)
+                table.scrollTo(table.currentIndex(), DataTable.ScrollHint.PositionAtCenter)
+            elif position is None and else_first and self._presenter.entry == entry:
+                self.choose_first(table)
+
+        self._finding.run(lambda _cancel: source.position(keys, entry.id), found)
+
+    def choose_first(self, table: DataTable) -> None:
+        """Choose the entry of the first row."""
+        row = table.rows.row(0)
+        if row is not None:
+            table.choose(row.id)
+
+    def _scroll(self) -> None:
+        table = self._table()
+        if table is not None and table.currentIndex().isValid():
+            table.scrollTo(table.currentIndex())
