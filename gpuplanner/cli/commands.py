@@ -60,7 +60,7 @@ def _plan(parser: Parser, text: Text) -> None:
 def _recommend(parser: Parser, text: Text) -> None:
     _plan(parser, text)
     parser.add_argument("--limit", type=_count, default=10, help=text("cli.help.limit"))
-    parser.add_argument("--why-not", action="store_true", help=text("cli.help.why_not"))
+    parser.add_argument("--why-not", nargs="?", const=True, metavar="NAME", help=text("cli.help.why_not"))
 
 
 def _explain(parser: Parser, text: Text) -> None:

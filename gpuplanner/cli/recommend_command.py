@@ -2,6 +2,7 @@
 
 import argparse
 import time
+from functools import partial
 from typing import Any
 
 from gpuplanner.cli.columns import columns, safe
@@ -9,8 +10,9 @@ from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.estimate_text import MARKS, way_name
 from gpuplanner.cli.figures_data import machine_data, message_data, way_data
 from gpuplanner.cli.plan_arguments import plan_of
+from gpuplanner.cli.why_not import about_lines, grouped_lines, narrowed, nearest_lines
 from gpuplanner.engine.estimate import Fit
-from gpuplanner.engine.search.result import Candidate, Rejection, SearchResult
+from gpuplanner.engine.search.result import Candidate, SearchResult
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.serving import Serving
@@ -41,11 +43,14 @@ def recommend(options: argparse.Namespace, context: Context) -> int:
     begun = time.perf_counter()
     result = context.workspace.search(plan)
     seconds = time.perf_counter() - begun
+    asked = narrowed(result, options.why_not, context) if isinstance(options.why_not, str) else None
     if options.json:
-        print_json(_data(result, options, context))
+        print_json(_data(asked or result, options, context))
+    elif asked:
+        print("\n".join(about_lines(options.why_not, asked, result, context)))
     else:
         _print(plan, result, seconds, options, context)
-    return 0 if result.candidates else 1
+    return 0 if (asked or result).candidates else 1
 
 
 def _print(plan: Plan, result: SearchResult, seconds: float, options: argparse.Namespace, context: Context) -> None:
@@ -64,12 +69,10 @@ def _print(plan: Plan, result: SearchResult, seconds: float, options: argparse.N
             print(context.text("cli.recommend.tight", mark=MARKS[Fit.TIGHT]))
     else:
         print(context.text("cli.recommend.none"))
-    shown = result.rejections if options.why_not else result.rejections[: 0 if result.candidates else NEAREST]
-    if shown:
+    if result.rejections and (options.why_not or not result.candidates):
         print()
-        print(context.text("cli.recommend.why_not"))
-        rows = [[f"  {safe(_offer(rejection))}", context.text(rejection.reason)] for rejection in shown]
-        print("\n".join(columns(rows)))
+        why = grouped_lines if options.why_not else partial(nearest_lines, most=NEAREST)
+        print("\n".join(why(result.rejections, context=context)))
 
 
 def _table(plan: Plan, candidates: tuple[Candidate, ...], context: Context) -> list[str]:
@@ -99,14 +102,6 @@ def _values(candidate: Candidate) -> dict[str, float]:
     if candidate.usd_per_hour is not None:
         values["usd_per_hour"] = candidate.usd_per_hour
     return values
-
-
-def _offer(rejection: Rejection) -> str:
-    if rejection.instance is not None:
-        return f"{rejection.instance.provider} {rejection.instance.name}"
-    if rejection.machine is not None:
-        return f"{rejection.machine.gpus} × {rejection.machine.gpu.name}"
-    return rejection.gpu.name if rejection.gpu else "?"
 
 
 def _data(result: SearchResult, options: argparse.Namespace, context: Context) -> dict[str, Any]:
