@@ -1,6 +1,9 @@
 """Which family a file of measurements belongs to, and its rows turned into outcomes, none dropped. Reads no files."""
 
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from pydantic import ValidationError
 
@@ -17,6 +20,9 @@ from gpuplanner.messages import InputError, Message, msg, shortened
 
 FAMILIES: tuple[Family, ...] = (ServingRows(), KvPools(), MatrixRows(), *TRAINING, BANDWIDTHS, *UNMODELLED)
 """Every kind of file that is recognised."""
+LETTERED = re.compile(r"(.*\d)[a-z]")
+LONGEST_ID = 80
+MOST_SIBLINGS = 26
 LONGEST_CELL = 4_000
 """Characters: several times the longest note of the public files. What is longer is a file put into a cell."""
 
@@ -43,8 +49,19 @@ def validate_rows(file: str, rows: Sequence[Mapping[str, str]], context: Validat
     if not rows:
         raise InputError(msg("validation.no_rows", file=file))
     family = recognise(file, rows[0])
-    found = [o for n, cells in enumerate(rows, start=2) for o in row_outcomes(Row(file, n, cells), family, context)]
+    plain = [Row(file, line, cells) for line, cells in enumerate(rows, start=2)]
+    found = [outcome for row in with_siblings(plain) for outcome in row_outcomes(row, family, context)]
     return with_baselines(found)
+
+
+def with_siblings(rows: Sequence[Row]) -> list[Row]:
+    """The rows of a file, each knowing those whose ids differ in a last letter alone ("KV16a", "KV16b")."""
+    together: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        if lettered := LETTERED.fullmatch(row.id[:LONGEST_ID]):
+            together[lettered.group(1)].append(row)
+    kin = {row.line: group for group in together.values() if len(group) <= MOST_SIBLINGS for row in group}
+    return [replace(row, siblings=tuple(r for r in kin.get(row.line, ()) if r is not row)) for row in rows]
 
 
 def row_outcomes(row: Row, family: Family, context: ValidationContext) -> list[Outcome]:

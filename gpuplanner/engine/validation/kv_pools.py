@@ -5,27 +5,22 @@ only the GPU and the share of the memory, the pool itself is predicted.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from math import inf
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.formulas import kv_cache
-from gpuplanner.engine.formulas.weights import layers_of_fullest_stage
 from gpuplanner.engine.machines import bare
 from gpuplanner.engine.serving_figures import pool_figure, spreads_of
 from gpuplanner.engine.serving_inputs import CacheLayers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
 from gpuplanner.engine.serving_machine import gpu_numbers, server_numbers
-from gpuplanner.engine.serving_memory import (
-    MemoryNumbers,
-    longest_request_tokens,
-    memory_numbers,
-    reserved_sequence_bytes,
-    sequence_bytes,
-)
+from gpuplanner.engine.serving_memory import MemoryNumbers, memory_numbers
 from gpuplanner.engine.serving_model import FORMATS, model_numbers
 from gpuplanner.engine.validation.cells import count, needed, positive
+from gpuplanner.engine.validation.kv_layouts import Kept, Layout, kept_by, possible_layouts
 from gpuplanner.engine.validation.kv_shapes import CacheShape, cache_of_text, format_of_text
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext, outcome_of, refusal
 from gpuplanner.figures import Certainty, Figure, Rung
@@ -45,20 +40,33 @@ SHAPE = "arch(memory)"
 WEIGHT_FORMATS = ((r"awq", "awq"), (r"gptq|int4", "gptq"), (r"nvfp4", "nvfp4"), (r"fp8", "fp8"))
 BASE_CHUNK = 2048.0
 """vLLM's own number of batched tokens where a row does not tell the GPU, on which its default depends."""
+CHUNKS = (512.0, 16384.0)
+"""The smallest and the largest number of batched tokens that a version of vLLM took by itself (0.5 to 0.11)."""
 DEFAULT_LENGTH = 4096
 SUFFIXES = ("", " SXM", " PCIe")
 
 
 @dataclass(frozen=True, slots=True)
 class _Log:
-    """A row with what is known of it. `model` and `gpu` are None where the row does not name them."""
+    """A row with what is known of it. `model` and `gpu` are None where the row does not name them.
 
-    numbers: ModelNumbers
-    server: ServerNumbers
-    way: WayNumbers
+    `layouts`: in which the model keeps just the cache that the row prints, where the row tells none itself;
+    `read_from`: the column from which the size of the cache was read, where not even the model is named.
+    """
+
+    kept: Kept
     model: ModelArchitecture | None
     gpu: Gpu | None
     length: float
+    chunk_told: bool
+    layouts: Mapping[Layout, Kept] = field(default_factory=dict)
+    read_from: str = ""
+
+    @property
+    def bytes_per_token(self) -> tuple[float, float]:
+        """The least and the most of what one token takes."""
+        every = [kept.bytes_per_token for kept in self.layouts.values()] or [self.kept.bytes_per_token]
+        return min(every), max(every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,25 +80,37 @@ class KvPools:
     def predict(self, row: Row, context: ValidationContext) -> Iterator[Outcome]:
         """An outcome for each logged number; see `rows.Family`."""
         log = _placed(row, context)
-        stage = layers_of_fullest_stage(log.numbers.layers, 1.0)
-        per_token = float(sequence_bytes(log.numbers, log.way, stage, 1.0, with_state=False))
+        per_token = log.kept.bytes_per_token
         pool = positive(row, AVAILABLE)
         if row.text(PER_TOKEN):
-            yield outcome_of(row, self.name, PER_TOKEN, per_token)
-        if row.text(NEED):
-            need = reserved_sequence_bytes(log.numbers, log.server, log.way, stage, needed(row, "max_len", positive))
-            yield outcome_of(row, self.name, NEED, _printed(row, NEED, float(need), GIB), scale=1.0 / GIB)
+            yield outcome_of(row, self.name, PER_TOKEN, _per_token(row, log))
+        yield from self._found_by(row, log)
+        if row.text(NEED) and not log.layouts and not log.read_from:
+            yield outcome_of(row, self.name, NEED, _need(row, log), scale=1.0 / GIB)
         if row.text(TOKENS) and pool is not None:
             tokens = float(kv_cache.pool_tokens(pool * GIB, per_token))
             yield outcome_of(row, self.name, TOKENS, _printed(row, AVAILABLE, tokens, tokens / pool))
         elif row.text(TOKENS):
             yield outcome_of(row, self.name, TOKENS, _predicted(row, log, context, per_token))
-        if row.text(LONGEST) and pool is not None:
-            longest = float(longest_request_tokens(log.numbers, log.server, log.way, stage, pool * GIB))
-            figure = _printed(row, AVAILABLE, longest, longest / pool, float(log.server.block_tokens))
+        if row.text(LONGEST) and pool is not None and not log.layouts:
+            longest = log.kept.longest_tokens(pool * GIB)
+            figure = _printed(row, AVAILABLE, longest, longest / pool, float(log.kept.server.block_tokens))
             yield outcome_of(row, self.name, LONGEST, figure)
         if pool is not None and log.model is not None and log.gpu is not None and row.text("util"):
             yield from self._available(row, log, context)
+
+    def _found_by(self, row: Row, log: _Log) -> Iterator[Outcome]:
+        """What the row's layout or its cache was found by is nothing that was predicted."""
+        if log.read_from:
+            yield refusal(row, self.name, log.read_from, msg("validation.kv.read_from", model=row.text("model")[:40]))
+        for layout in list(log.layouts)[:1]:
+            why = msg(
+                "validation.kv.found_by",
+                tensor=layout.tensor_parallel,
+                stages=layout.stages,
+                drafts=layout.draft_layers,
+            )
+            yield from (refusal(row, self.name, metric, why) for metric in (NEED, LONGEST) if row.text(metric))
 
     def _available(self, row: Row, log: _Log, context: ValidationContext) -> Iterator[Outcome]:
         """The pool itself; the row's other numbers stand where the format of the weights that left it is not told."""
@@ -103,13 +123,14 @@ class KvPools:
 
 
 def _placed(row: Row, context: ValidationContext) -> _Log:
-    text = row.text(SHAPE)
+    text = _shape_text(row)
     kv_format = format_of_text(text) or "bf16"
     bits = context.efficiencies.constants(FORMATS, f"kv {kv_format}")["bits"]
     shape = cache_of_text(text, bits)
     model = _model(row, context)
+    read_from = ""
     if model is None and shape is None:
-        raise InputError(msg("serving.no_shape", model=row.text("model")[:40], column=SHAPE))
+        shape, read_from = _even_cache(row, bits), NEED
     gpu = _gpu(row, context)
     serving = Serving(
         model=ModelChoice(catalog_id=row.text("model") or "row"),
@@ -122,14 +143,114 @@ def _placed(row: Row, context: ValidationContext) -> _Log:
     server = server_numbers(serving, some_gpu, context.efficiencies)
     chunk = float(shape.chunk) if shape and shape.chunk else (server.max_batched_tokens if gpu else BASE_CHUNK)
     server = replace(server, max_batched_tokens=chunk)
-    if model is not None:
-        numbers = model_numbers(model, _weight_format(row, model), kv_format, context.efficiencies)
-    else:
+    length = positive(row, "max_len") or DEFAULT_LENGTH
+    told = bool(shape and shape.chunk)
+    if model is None or shape is not None:
         numbers = _only_cache(shape)
-    ranks = shape.ranks if shape and shape.ranks else (1 if shape else count(row, "n_gpu") or 1)
-    return _Log(
-        numbers, server, WayNumbers(float(ranks), 1.0, 1.0), model, gpu, positive(row, "max_len") or DEFAULT_LENGTH
+        if model is not None:
+            numbers = model_numbers(model, _weight_format(row, model), kv_format, context.efficiencies)
+        ranks = shape.ranks if shape and shape.ranks else 1
+        kept = Kept(numbers, WayNumbers(float(ranks), 1.0, 1.0), server)
+        return _Log(kept, model, gpu, length, told, read_from=read_from)
+    formats = (_weight_format(row, model), kv_format)
+    kept, layouts = _laid_out(row, model, formats, server, context)
+    return _Log(kept, model, gpu, length, told, layouts)
+
+
+def _laid_out(
+    row: Row,
+    model: ModelArchitecture,
+    formats: tuple[str | None, str],
+    server: ServerNumbers,
+    context: ValidationContext,
+) -> tuple[Kept, Mapping[Layout, Kept]]:
+    """A model in the layout that its row tells, or in those in which it reserves what the row prints.
+
+    Raises InputError where the row tells no layout and prints nothing that one could be found by.
+    """
+    gpus = count(row, "n_gpu")
+    told = kept_by(model, Layout(gpus or 1), formats, server, context.efficiencies)
+    if gpus is not None and (not row.text(NEED) or _reserves_as_printed(row, told)):
+        return told, {}
+    layouts: dict[Layout, Kept] = {}
+    if row.text(NEED):
+        for layout in possible_layouts(model):
+            if gpus is None or gpus == layout.gpus:
+                kept = kept_by(model, layout, formats, server, context.efficiencies)
+                if _reserves_as_printed(row, kept):
+                    layouts[layout] = kept
+    if layouts:
+        return next(iter(layouts.values())), layouts
+    if gpus is None:
+        raise InputError(msg("validation.kv.layout_unknown", model=row.text("model")[:40]))
+    return told, {}
+
+
+def _reserves_as_printed(row: Row, kept: Kept) -> bool:
+    """Whether a request of the longest length takes what the log prints, and the pool holds what it prints."""
+    need, open_by = row.required(NEED), _half_digit(row, NEED)
+    reserved = kept.request_bytes(needed(row, "max_len", positive)) / GIB
+    if not need - open_by <= reserved <= need + open_by:
+        return False
+    pool, longest = positive(row, AVAILABLE), positive(row, LONGEST)
+    if pool is None or longest is None:
+        return True
+    open_by = _half_digit(row, AVAILABLE)
+    low, high = (kept.longest_tokens(max(pool + side, 0.0) * GIB) for side in (-open_by, open_by))
+    block = float(kept.server.block_tokens)
+    return low - block <= longest <= high + block
+
+
+def _even_cache(row: Row, bits: float) -> CacheShape:
+    """A cache of which nothing is known but what one request of the longest length reserves, taken as full attention.
+
+    Raises InputError where the row does not print that either.
+    """
+    need, length = positive(row, NEED), positive(row, "max_len")
+    if need is None or length is None:
+        raise InputError(msg("serving.no_shape", model=row.text("model")[:40], column=SHAPE))
+    elements = need * GIB * 8.0 / bits / length
+    return CacheShape((CacheLayers(1.0, elements, bits, 1.0, inf, inf, 0.0, 0.0, 0.0),), None, None)
+
+
+def _shape_text(row: Row) -> str:
+    """The row's own shape, or that of another row of the same run: the same model on the same GPU."""
+    if row.text(SHAPE):
+        return row.text(SHAPE)
+    same = (other for other in row.siblings if all(other.text(n) == row.text(n) for n in ("model", "gpu", "n_gpu")))
+    return next((other.text(SHAPE) for other in same if other.text(SHAPE)), "")
+
+
+def _per_token(row: Row, log: _Log) -> Figure:
+    """What one token takes, exact where the row tells the cache.
+
+    Else as open as the number that it was read from is rounded, or as the layouts that are possible leave it; where it
+    is what one request reserves for a token, the state of recurrent layers and half-filled pages are counted in.
+    """
+    low, high = log.bytes_per_token
+    value = log.kept.bytes_per_token
+    length = positive(row, "max_len") or DEFAULT_LENGTH
+    high = max([high, *(kept.request_bytes(length) / length for kept in log.layouts.values())])
+    open_by = value * _half_digit(row, NEED) / row.required(NEED) if log.read_from else 0.0
+    return Figure(value, Unit.BYTE_PER_TOKEN, Certainty.CALIBRATED, low - open_by, high + open_by)
+
+
+def _need(row: Row, log: _Log) -> Figure:
+    """What one request of the longest length reserves; wider where a window's chunk is not told."""
+    length = needed(row, "max_len", positive)
+    figure = _printed(row, NEED, log.kept.request_bytes(length), GIB)
+    if log.chunk_told or all(kind.window == inf for kind in log.kept.numbers.cache):
+        return figure
+    least, most = (
+        replace(log.kept, server=replace(log.kept.server, max_batched_tokens=chunk)).request_bytes(length)
+        for chunk in CHUNKS
     )
+    return replace(figure, low=min(figure.low, least), high=max(figure.high, most))
+
+
+def _half_digit(row: Row, column: str) -> float:
+    """Half of the last digit that a number is printed with."""
+    return float(0.5 * 10.0 ** -len(row.text(column).partition(".")[2]))
 
 
 def _printed(row: Row, column: str, value: float, slope: float, block: float = 0.0) -> Figure:
@@ -137,8 +258,7 @@ def _printed(row: Row, column: str, value: float, slope: float, block: float = 0
 
     `block`: pools hold whole blocks, which may move what is held by one of them.
     """
-    digits = len(row.text(column).partition(".")[2])
-    open_by = 0.5 * 10.0**-digits * slope + block
+    open_by = _half_digit(row, column) * slope + block
     return Figure(value, Unit.TOKEN, Certainty.CALIBRATED, max(value - open_by, 0.0), value + open_by)
 
 
@@ -146,11 +266,11 @@ def _predicted(row: Row, log: _Log, context: ValidationContext, per_bytes: float
     """What the pool holds, `per_bytes` for one, where the log does not print it."""
     if log.model is None or log.gpu is None:
         raise InputError(msg("serving.pool_not_placed", model=row.text("model")[:40], gpu=row.text("gpu")[:40]))
-    gpus = int(log.way.tensor_parallel)
+    gpus = int(log.kept.way.tensor_parallel)
     precision = _weight_format(row, log.model) or log.model.weight_quantisation
     found = gpu_numbers(bare(log.gpu, gpus), precision, Server.VLLM.value, False, context.efficiencies)
     load = LoadNumbers(log.length - 1.0, 1.0, 0.0, log.length, 1.0, None)
-    memory: MemoryNumbers = memory_numbers(log.numbers, found.numbers, log.server, load, log.way)
+    memory: MemoryNumbers = memory_numbers(log.kept.numbers, found.numbers, log.kept.server, load, log.kept.way)
     if memory.pool_bytes <= 0:
         raise InputError(msg("serving.pool_none_left", model=row.text("model")[:40], gpu=row.text("gpu")[:40]))
     spread = spreads_of(context.efficiencies, Rung.SAME_ARCHITECTURE).beside_weights

@@ -24,11 +24,15 @@ SOURCE_COLUMNS = ("source", "source_repo_path")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a CSV as text, by column. `line` is its number in the file, the header being line 1."""
+    """One line of a CSV as text, by column. `line` is its number in the file, the header being line 1.
+
+    `siblings`: the other rows of one publication's runs, which say once what is the same for all of them.
+    """
 
     file: str
     line: int
     cells: Mapping[str, str]
+    siblings: "tuple[Row, ...]" = ()
 
     @property
     def id(self) -> str:
