@@ -1,12 +1,15 @@
 """The Compare place as a person uses it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog
 
+from gpuplanner.catalog.catalog import Catalog
 from gpuplanner.store.settings import LANGUAGE
 from gpuplanner.ui.compare_place.compare_table import GroupLine, RowLine
 from gpuplanner.ui.compare_place.page import ComparePage
@@ -30,10 +33,10 @@ def notices() -> Notices:
 def open_page(qtbot, appearance, settings, jobs, shipped_catalog, went, notices) -> Callable[..., ComparePage]:
     """Makes the page with these pins, as the window would."""
 
-    def make(*pins: Pin) -> ComparePage:
+    def make(*pins: Pin, catalog: Catalog = shipped_catalog) -> ComparePage:
         for pin in pins:
             Pins(settings).add(pin)
-        context = Context(appearance, settings, jobs, notices, went.append, CatalogOnly(shipped_catalog, None))
+        context = Context(appearance, settings, jobs, notices, went.append, CatalogOnly(catalog, None))
         page = ComparePage(context)
         qtbot.addWidget(page)
         page.resize(1250, 800)
@@ -188,3 +191,83 @@ def test_the_language_is_switched_live(open_page, appearance):
     groups = [line.title for line in page.table.lines if isinstance(line, GroupLine)]
     assert groups == ["价格", "单个 GPU"]
     assert "显存带宽" in rows(page)
+
+
+# --- Going on from here ----------------------------------------------------------------------------------------------
+
+LLAMA = "meta-llama/Meta-Llama-3.1-70B"
+P4D = "aws/p4d.24xlarge"
+
+
+def test_each_kind_is_planned_with_from_its_head(open_page, went):
+    bought = PinnedCandidate("2 × H100", "Chat", H100, 2)
+    rented = PinnedCandidate("8 × A100", "Chat", A100, 8, instance_id=P4D)
+    page = open_page(
+        gpu(A100),
+        Pin(PinKind.INSTANCE, P4D),
+        Pin(PinKind.MODEL, LLAMA),
+        Pin(PinKind.CANDIDATE, "bought", bought),
+        Pin(PinKind.CANDIDATE, "rented", rented),
+        gpu("gone"),
+    )
+    for head in page.heads.heads[:5]:
+        head.plan.click()
+    assert [place.place for place in went] == ["plan"] * 5
+    assert [place.path for place in went] == [
+        f"with/gpu/{A100}",
+        f"with/instance/{P4D}",
+        f"with/model/{LLAMA}",
+        f"with/gpu/{H100}",
+        f"with/instance/{P4D}",
+    ]
+    assert not page.heads.heads[5].plan.isEnabled()
+
+
+@pytest.mark.parametrize("kind", [PinKind.GPU, PinKind.INSTANCE, PinKind.MODEL])
+@pytest.mark.parametrize("count", [2, MOST_PINS])
+def test_two_to_six_of_each_kind_stand_side_by_side(open_page, shipped_catalog, kind, count):
+    entries = {
+        PinKind.GPU: shipped_catalog.gpus,
+        PinKind.INSTANCE: shipped_catalog.instances,
+        PinKind.MODEL: shipped_catalog.models,
+    }[kind]
+    step = len(entries) // MOST_PINS
+    page = open_page(*(Pin(kind, entry) for entry in list(entries)[::step][:count]))
+    assert len(page.heads.heads) == count
+    assert len(rows(page)) >= 5
+    assert all(len(row.cells) == count for row in rows(page).values())
+    assert any(row.differs for row in rows(page).values())
+
+
+def test_a_persons_own_entry_is_compared_and_said_to_be_own(open_page, shipped_catalog):
+    own = replace(shipped_catalog.gpus[L4], id="mine", name="My card", user=True)
+    with_own = replace(shipped_catalog, gpus={**shipped_catalog.gpus, "mine": own})
+    page = open_page(gpu("mine"), gpu(L4), catalog=with_own)
+    assert titles(page) == ["My card", shipped_catalog.gpus[L4].name]
+    assert "own entry" in page.heads.heads[0].name.accessibleName()
+    assert "own entry" not in page.heads.heads[1].name.accessibleName()
+
+
+@pytest.mark.parametrize("name", ["both.csv", "both.md"])
+def test_what_is_exported_is_what_is_compared(open_page, notices, qtbot, tmp_path, monkeypatch, name):
+    page = open_page(gpu(A100), gpu(H100))
+    page.only.setChecked(True)
+    wanted = tmp_path / name
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_args: (str(wanted), ""))
+    next(action for action in page.heading().actions if action.id == "export").run()
+    qtbot.waitUntil(lambda: bool(notices.kept))
+    text = wanted.read_text("utf-8-sig")
+    bandwidth = rows(page)["Memory bandwidth"]
+    assert "A100 SXM4 80GB (GPU · NVIDIA)" in text
+    assert all(cell.text in text for cell in bandwidth.cells)
+    assert "best" in text
+    assert text.count("Sources of ") == 2
+    head = [line for line in text.splitlines() if "≠" in line]
+    assert len(head) == len(rows(page)), "each row differs, and no other is written"
+
+
+def test_an_export_that_fails_says_so(open_page, notices, qtbot, tmp_path):
+    page = open_page(gpu(A100), gpu(H100))
+    page.export.write(tmp_path / "no such folder" / "x.md", page.subjects, page.groups)
+    qtbot.waitUntil(lambda: bool(notices.kept))
+    assert notices.kept[-1].message.id == "catalogui.export.failed"

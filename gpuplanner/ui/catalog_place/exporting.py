@@ -1,4 +1,4 @@
-"""Writes what a table shows into a CSV file, without leaving half of one behind. No Qt."""
+"""Writes what is shown into a file, without leaving half of one behind. No Qt."""
 
 import os
 import tempfile
@@ -8,15 +8,17 @@ from gpuplanner.messages import InputError, msg
 
 
 def write_csv(path: Path, text: str) -> None:
-    """Write a file, or leave the one that is there as it is. Raises InputError with one sentence when it cannot.
+    """As `write_text`, with a byte order mark, so that spreadsheets read Chinese right."""
+    write_text(path, text, "utf-8-sig")
 
-    With a byte order mark, so that spreadsheets read Chinese right.
-    """
+
+def write_text(path: Path, text: str, encoding: str = "utf-8") -> None:
+    """Write a file, or leave the one that is there as it is. Raises InputError with one sentence when it cannot."""
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         draft = Path(name)
         try:
-            with os.fdopen(handle, "w", encoding="utf-8-sig", newline="") as file:
+            with os.fdopen(handle, "w", encoding=encoding, newline="") as file:
                 file.write(text)
             draft.replace(path)
         except OSError:

@@ -16,7 +16,10 @@ _SIDE = 6.0
 
 
 class LinkRow(KeyboardFocus, QAbstractButton):
-    """Goes somewhere with a click, Enter or Space. Texts are ready to be read; whoever shows it says them anew."""
+    """Goes somewhere with a click, Enter or Space. Texts are ready to be read; whoever shows it says them anew.
+
+    A strong one stands alone, as a title; others stand in lists and have a line below.
+    """
 
     def __init__(
         self,
@@ -71,7 +74,8 @@ class LinkRow(KeyboardFocus, QAbstractButton):
         area = QRectF(self.rect())
         if self.underMouse():
             rounded_box(painter, area, RADIUS_FIELD, tokens.hover)
-        painter.fillRect(QRectF(0, area.bottom() - 1, area.width(), 1), tokens.line)
+        if self._role is not TextRole.STRONG:
+            painter.fillRect(QRectF(0, area.bottom() - 1, area.width(), 1), tokens.line)
         inside = area.adjusted(_SIDE, 3, -_SIDE, -4)
         two_lines = bool(self._note or self._value_note)
         upper = QRectF(inside.left(), inside.top(), inside.width(), inside.height() / 2) if two_lines else inside

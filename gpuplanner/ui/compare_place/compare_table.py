@@ -30,6 +30,7 @@ LEAST_WIDTH = 150
 _GUTTER = 20.0
 _SIDE = 8.0
 _TITLE_HEIGHT = 38
+_FIRST_TITLE_HEIGHT = 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class CompareTable(KeyboardFocus, QWidget):
         self._columns = columns
         self._current = min(self._current, len(self._lines) - 1)
         self.setMinimumWidth(NAME_WIDTH + columns * LEAST_WIDTH)
-        self.setFixedHeight(sum(map(_height, self._lines)))
+        self.setFixedHeight(_heights(self._lines))
         self.setAccessibleName(self._appearance.text("compareui.title"))
         self.setAccessibleDescription("; ".join(map(self._spoken, self._lines)))
         self.update()
@@ -86,7 +87,7 @@ class CompareTable(KeyboardFocus, QWidget):
         return (self.width() - NAME_WIDTH) / max(1, self._columns)
 
     def sizeHint(self) -> QSize:
-        return QSize(NAME_WIDTH + self._columns * 190, sum(map(_height, self._lines)))
+        return QSize(NAME_WIDTH + self._columns * 190, _heights(self._lines))
 
     # --- Painting -----------------------------------------------------------------------------------------------------
 
@@ -98,7 +99,7 @@ class CompareTable(KeyboardFocus, QWidget):
                 continue
             if isinstance(line, GroupLine):
                 painter.setFont(font(TextRole.LABEL_STRONG))
-                text = area.adjusted(0, 14, 0, -4)
+                text = area.adjusted(0, area.height() - _FIRST_TITLE_HEIGHT + 4, 0, -4)
                 draw_text(painter, text, line.title, tokens.text)
                 painter.fillRect(QRectF(area.left(), area.bottom() - 1, area.width(), 1), tokens.line_strong)
             else:
@@ -143,8 +144,9 @@ class CompareTable(KeyboardFocus, QWidget):
     def _placed(self) -> list[tuple[GroupLine | RowLine, QRectF]]:
         top, placed = 0, []
         for line in self._lines:
-            placed.append((line, QRectF(0, top, self.width(), _height(line))))
-            top += _height(line)
+            height = _height(line, first=not top)
+            placed.append((line, QRectF(0, top, self.width(), height)))
+            top += height
         return placed
 
     def _cell_area(self, row: QRectF, column: int) -> QRectF:
@@ -234,5 +236,11 @@ class CompareTable(KeyboardFocus, QWidget):
         return "\t".join((f"{DIFFERS} {line.title}" if line.differs else line.title, *cells))
 
 
-def _height(line: GroupLine | RowLine) -> int:
-    return _TITLE_HEIGHT if isinstance(line, GroupLine) else ROW_HEIGHT
+def _height(line: GroupLine | RowLine, *, first: bool) -> int:
+    if isinstance(line, RowLine):
+        return ROW_HEIGHT
+    return _FIRST_TITLE_HEIGHT if first else _TITLE_HEIGHT
+
+
+def _heights(lines: Sequence[GroupLine | RowLine]) -> int:
+    return sum(_height(line, first=at == 0) for at, line in enumerate(lines))

@@ -11,18 +11,18 @@ from gpuplanner.ui.catalog_place.link_row import LinkRow
 from gpuplanner.ui.compare_place.compare_table import LEAST_WIDTH, NAME_WIDTH
 from gpuplanner.ui.compare_place.subjects import Subject
 from gpuplanner.ui.compare_place.wording import about
-from gpuplanner.ui.pins import Pin
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.label import Ink, Label
 
-HEADS_HEIGHT = 74
+HEADS_HEIGHT = 72
 """A name of two lines, and the small buttons below it."""
 
 
 class Head(QWidget):
-    """A click on the name goes to the entry; the small buttons move the column or take it away."""
+    """A click on the name goes to the entry; the small buttons plan with it, move the column or take it away."""
 
     opened = Signal()
+    planned = Signal()
     moved = Signal(int)
     removed = Signal()
 
@@ -30,6 +30,9 @@ class Head(QWidget):
         super().__init__()
         self.name = LinkRow(appearance, subject.title, note=about(subject, appearance), strong=True)
         self.name.clicked.connect(self.opened)
+        self.plan = _small(appearance, "compareui.plan_with", "sliders-horizontal")
+        self.plan.clicked.connect(self.planned)
+        self.plan.setEnabled(subject.plan_path is not None)
         self.left = _small(appearance, "compareui.left", "arrow-left")
         self.left.clicked.connect(lambda: self.moved.emit(-1))
         self.left.setEnabled(not first)
@@ -40,7 +43,7 @@ class Head(QWidget):
         self.remove.clicked.connect(self.removed)
         buttons = QHBoxLayout()
         buttons.setSpacing(0)
-        for button in (self.left, self.right, self.remove):
+        for button in (self.plan, self.left, self.right, self.remove):
             buttons.addWidget(button)
         buttons.addStretch(1)
         layout = QVBoxLayout(self)
@@ -55,6 +58,7 @@ class Heads(QWidget):
     """The row of heads, each as wide as its column."""
 
     opened = Signal(object)
+    planned = Signal(object)
     moved = Signal(object, int)
     removed = Signal(object)
 
@@ -82,13 +86,15 @@ class Heads(QWidget):
             for place, subject in enumerate(subjects)
         ]
         for head, subject in zip(self.heads, subjects, strict=True):
-            self._connect(head, subject.pin)
+            self._connect(head, subject)
             self._layout.addWidget(head, 1)
         self.setMinimumWidth(NAME_WIDTH + len(subjects) * LEAST_WIDTH)
         if at is not None and self.heads:
             self.heads[min(at, len(self.heads) - 1)].name.setFocus()
 
-    def _connect(self, head: Head, pin: Pin) -> None:
+    def _connect(self, head: Head, subject: Subject) -> None:
+        pin = subject.pin
+        head.planned.connect(lambda: self.planned.emit(subject))
         head.opened.connect(lambda: self.opened.emit(pin))
         head.moved.connect(lambda by: self.moved.emit(pin, by))
         head.removed.connect(lambda: self.removed.emit(pin))

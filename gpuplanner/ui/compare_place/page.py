@@ -10,9 +10,10 @@ from gpuplanner.messages import msg
 from gpuplanner.ui.background import Cancel
 from gpuplanner.ui.compare_place.compare_table import CompareTable, GroupLine, RowLine
 from gpuplanner.ui.compare_place.comparison import ComparedGroup, compare
+from gpuplanner.ui.compare_place.export import CompareExport
 from gpuplanner.ui.compare_place.heads import HEADS_HEIGHT, Heads
 from gpuplanner.ui.compare_place.subjects import Subject, SubjectReader
-from gpuplanner.ui.compare_place.wording import as_csv, as_markdown, as_table, cell_words
+from gpuplanner.ui.compare_place.wording import cell_words
 from gpuplanner.ui.fields.text_field import Check
 from gpuplanner.ui.notices import NoticeAction
 from gpuplanner.ui.pins import LEAST_PINS, MOST_PINS, Pin, PinKind, Pins
@@ -49,6 +50,7 @@ class ComparePage(Page):
         self.table = CompareTable(appearance)
         self._head_area, self.area = scrolling(self.heads), scrolling(self.table)
         self._head_area.setFixedHeight(HEADS_HEIGHT)
+        self.export = CompareExport(context, self)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._filled())
         self.empty: EmptyState | None = None
@@ -56,6 +58,7 @@ class ComparePage(Page):
         layout.setContentsMargins(GAP + 2, GAP + 2, GAP + 2, GAP + 2)
         layout.addWidget(self._stack)
         self.heads.opened.connect(self._open)
+        self.heads.planned.connect(self._plan)
         self.heads.moved.connect(self._move)
         self.heads.removed.connect(self._remove)
         self.table.walkedTo.connect(lambda y: self.area.ensureVisible(0, y, 0, 60))
@@ -73,7 +76,8 @@ class ComparePage(Page):
             msg("compareui.count", count=pins, most=MOST_PINS) if pins else "",
             actions=(
                 PageAction("add", msg("compareui.add"), self._to_catalog, icon="plus", enabled=pins < MOST_PINS),
-                PageAction("csv", msg("compareui.copy.csv"), self.copy_csv, enabled=full, in_bar=self._roomy),
+                PageAction("export", msg("compareui.export"), self._export, shortcut="Ctrl+E", enabled=full),
+                PageAction("csv", msg("compareui.copy.csv"), self.copy_csv, enabled=full, in_bar=False),
                 PageAction("markdown", msg("compareui.copy.markdown"), self.copy_markdown, enabled=full),
                 PageAction("clear", msg("compareui.clear"), self.clear, enabled=pins > 0, in_bar=self._roomy),
                 PageAction("only", msg("compareui.only"), self.only.toggle, enabled=full, in_bar=False),
@@ -100,12 +104,14 @@ class ComparePage(Page):
 
     def copy_markdown(self) -> None:
         """Put the comparison on the clipboard, as a Markdown table."""
-        titles = [self._appearance.text(group.title) for group in self.groups]
-        self._copy(as_markdown(as_table(self.subjects, self.groups, self._appearance), titles))
+        self._copy(self.export.text(self.subjects, self.groups, markdown=True))
 
     def copy_csv(self) -> None:
         """Put the comparison on the clipboard, as CSV."""
-        self._copy(as_csv(as_table(self.subjects, self.groups, self._appearance)))
+        self._copy(self.export.text(self.subjects, self.groups, markdown=False))
+
+    def _export(self) -> None:
+        self.export.ask(self.subjects, self.groups)
 
     def clear(self) -> None:
         """Take all pins away; a notice offers to undo it."""
@@ -141,6 +147,10 @@ class ComparePage(Page):
                 ("instance", pin.candidate.instance_id) if pin.candidate.instance_id else ("gpu", pin.candidate.gpu_id)
             )
             self._context.go(Location("catalog", f"{kind}/{entry}"))
+
+    def _plan(self, subject: Subject) -> None:
+        if subject.plan_path is not None:
+            self._context.go(Location("plan", subject.plan_path))
 
     def _to_catalog(self) -> None:
         self._context.go(Location("catalog"))

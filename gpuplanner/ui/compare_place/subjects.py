@@ -38,6 +38,24 @@ class Subject:
             return None
         return instance.gpu_count * float(instance.gpu_fraction)
 
+    @property
+    def own(self) -> bool:
+        """Whether the entry is from a person's own file."""
+        return any(entry is not None and entry.user for entry in (self.instance or self.gpu, self.model))
+
+    @property
+    def plan_path(self) -> str | None:
+        """Where in the Plan place one plans with it; None where that cannot be done."""
+        match self.pin.kind:
+            case PinKind.MODEL:
+                return f"with/model/{self.pin.id}" if self.model is not None and self.model.architecture else None
+            case PinKind.INSTANCE:
+                return f"with/instance/{self.pin.id}" if self.gpu is not None else None
+            case PinKind.CANDIDATE if self.instance is not None:
+                return f"with/instance/{self.instance.id}"
+            case _:
+                return f"with/gpu/{self.gpu.id}" if self.gpu is not None else None
+
 
 class SubjectReader:
     """Looks up what stands behind pins. Made once for a catalog, in another thread."""

@@ -5,10 +5,10 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpuplanner.messages import Message, MessageValue
+from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.catalog_place.marks import Mark, mark_of
-from gpuplanner.ui.catalog_place.wording import known_lines, shown_fact
+from gpuplanner.ui.catalog_place.wording import known_lines, shown_fact, source_text
 from gpuplanner.ui.compare_place.comparison import Cell, ComparedGroup, ComparedRow
 from gpuplanner.ui.compare_place.subjects import Subject
 from gpuplanner.units import Unit, digits, percent, show_money
@@ -61,7 +61,21 @@ def _said(value: object) -> MessageValue:
 
 def about(subject: Subject, appearance: Appearance) -> str:
     """The line under a title."""
-    return " · ".join(text for text in map(appearance.said, subject.about) if text)
+    own = (msg("compareui.own"),) if subject.own else ()
+    return " · ".join(text for text in map(appearance.said, (*subject.about, *own)) if text)
+
+
+def source_lines(
+    subjects: Sequence[Subject], groups: Sequence[ComparedGroup], appearance: Appearance
+) -> tuple[str, ...]:
+    """For each subject where its figures in sight are from, each source once."""
+    lines = []
+    for at, subject in enumerate(subjects):
+        known = (row.cells[at].known for group in groups for row in group.rows)
+        sources = dict.fromkeys(source_text(k.fact.source, appearance) for k in known if k is not None)
+        if sources:
+            lines.append(appearance.text("compareui.sources_of", name=subject.title, sources="; ".join(sources)))
+    return tuple(lines)
 
 
 def as_table(subjects: Sequence[Subject], groups: Sequence[ComparedGroup], appearance: Appearance) -> list[list[str]]:
@@ -77,8 +91,11 @@ def as_table(subjects: Sequence[Subject], groups: Sequence[ComparedGroup], appea
     return lines
 
 
-def as_markdown(lines: Sequence[Sequence[str]], groups: Sequence[str]) -> str:
-    """Lines as a Markdown table; `groups` are the titles that stand alone in their line, in bold."""
+def as_markdown(lines: Sequence[Sequence[str]], groups: Sequence[str], sources: Sequence[str] = ()) -> str:
+    """Lines as a Markdown table; `groups` are the titles that stand alone in their line, in bold.
+
+    `sources` are listed below the table.
+    """
     written = []
     for at, line in enumerate(lines):
         cells = [cell.replace("|", "\\|").replace("\n", " ") for cell in line]
@@ -87,14 +104,17 @@ def as_markdown(lines: Sequence[Sequence[str]], groups: Sequence[str]) -> str:
         written.append(f"| {' | '.join(cells)} |")
         if at == 0:
             written.append(f"| {' | '.join(['---', *('---:' for _ in line[1:])])} |")
+    if sources:
+        written += ["", *(f"- {line}" for line in sources)]
     return "\n".join(written) + "\n"
 
 
-def as_csv(lines: Sequence[Sequence[str]]) -> str:
-    """Lines as CSV. What a spreadsheet would run as a formula is made text."""
+def as_csv(lines: Sequence[Sequence[str]], sources: Sequence[str] = ()) -> str:
+    """Lines as CSV, the sources as comments below. What a spreadsheet would run as a formula is made text."""
     written = io.StringIO(newline="")
     writer = csv.writer(written, lineterminator="\n")
     writer.writerows([[f"'{cell}" if cell[:1] in set("=+-@\t\r") else cell for cell in line] for line in lines])
+    written.write("".join(f"# {line}\n" for line in sources))
     return written.getvalue()
 
 
