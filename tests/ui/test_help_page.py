@@ -5,10 +5,14 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 
 from gpuplanner import __version__
+from gpuplanner.catalog.search import CatalogIndex
+from gpuplanner.catalog.table.columns import ColumnKind
 from gpuplanner.store.settings import LANGUAGE
+from gpuplanner.ui.catalog_place.tables import CatalogTable
+from gpuplanner.ui.compare_place.properties import METRICS
 from gpuplanner.ui.help_page.diagnostics import as_markdown, diagnostics
-from gpuplanner.ui.help_page.glossary import GLOSSARY
-from gpuplanner.ui.help_page.page import _Guide
+from gpuplanner.ui.help_page.glossary import GLOSSARY, term_of
+from gpuplanner.ui.help_page.guide import Guide
 from gpuplanner.ui.places import Location
 from gpuplanner.ui.widgets.label import Label
 from tests.ui.gallery import small_workspace
@@ -23,15 +27,45 @@ def session(open_session, qtbot):
     return session
 
 
-def test_the_glossary_explains_every_word_and_is_searched(session):
-    guide = session.window.current_page()._guide
-    assert len(guide._terms) == len(GLOSSARY) > 20
-    guide.search.set_text("键和值")
-    assert [term.id for term, shown in guide._terms if not shown.isHidden()] == ["kv_cache"]
+def shown(glossary):
+    return [term.id for term, row in glossary.terms if not row.isHidden()]
+
+
+def test_the_glossary_explains_every_word_and_is_searched_in_both_languages(session):
+    session.window.go(Location("help", "glossary"))
+    page = session.window.current_page()
+    assert page.glossary.isVisible()
+    assert len(shown(page.glossary)) == len(GLOSSARY) > 35
+    page.glossary.search.set_text("键和值")
+    assert shown(page.glossary) == ["kv_cache"]
+    page.glossary.search.set_text("no such word")
+    assert shown(page.glossary) == []
+    assert page.glossary._nothing.isVisible()
+    assert page.leave()
+    assert len(shown(page.glossary)) == len(GLOSSARY)
+
+
+def test_a_path_leads_to_a_word_and_an_unknown_one_nowhere(session):
     session.window.go(Location("help", "term/mfu"))
-    assert "mfu" in [term.id for term, shown in guide._terms if not shown.isHidden()]
-    assert session.window.current_page().leave()
-    assert all(not card.isHidden() for card in guide._cards)
+    page = session.window.current_page()
+    assert page.path() == "glossary"
+    assert "mfu" in shown(page.glossary)
+    session.window.go(Location("help", "guide"))
+    session.window.go(Location("help", "term/nothing"))
+    assert page.path() == "guide"
+
+
+@pytest.mark.parametrize("table", list(CatalogTable))
+def test_each_number_of_the_catalog_has_its_word(shipped_catalog, table):
+    plain = {"layers", "gpu_count", "gpu_fraction", "hidden", "sms", "l2_bytes", "nvenc", "nvdec", "vcpus", "ram_bytes"}
+    plain |= {"pcie_generation", "pcie_lanes", "local_storage_bytes"}
+    columns = CatalogIndex(shipped_catalog).columns(table.value)
+    numbers = {column.id for column in columns if column.kind is ColumnKind.NUMBER}
+    assert {number for number in numbers - plain if term_of(number) is None} == set()
+
+
+def test_each_metric_has_its_word():
+    assert {metric for metric in METRICS if term_of(metric) is None} == set()
 
 
 def test_diagnostics_are_copied_as_markdown(session):
@@ -72,6 +106,6 @@ def test_the_views_are_part_of_back_and_forward(session):
 
 def test_the_keys_of_places_are_as_many_as_there_are_places(qtbot, appearance):
     for places, keys in ((1, "Ctrl+1"), (3, "Ctrl+1, 2, 3")):
-        guide = _Guide(appearance, places)
+        guide = Guide(appearance, places)
         qtbot.addWidget(guide)
         assert [label.text() for label in guide.findChildren(Label) if label.text().startswith("Ctrl+1")] == [keys]

@@ -110,7 +110,7 @@ class GlossaryProvider:
             PaletteItem(
                 f"term.{term.id}",
                 self._appearance.text(term.name),
-                lambda wanted=term.id: self._go(Location("help", f"term/{wanted}")),  # type: ignore[misc]
+                lambda wanted=term.path: self._go(Location("help", wanted)),  # type: ignore[misc]
                 note=self._appearance.text(term.meaning),
                 icon="circle-help",
                 score=match(query, *self._appearance.texts(term.name)) * 0.9,
