@@ -26,6 +26,7 @@ from gpuplanner.ui.pins import MOST_PINS, Pin, PinKind, Pins
 from gpuplanner.ui.places import Context, Location
 from gpuplanner.ui.table.columns import SortKey
 from gpuplanner.ui.table.copying import CopyFormat
+from gpuplanner.ui.table.menus import header_menu
 from gpuplanner.ui.table.view import DataTable
 from tests.ui.catalog_workspaces import A100, H100, H200, L4, CatalogOnly, with_index
 
@@ -728,3 +729,16 @@ def test_the_chosen_entry_is_in_sight_when_the_page_opens(open_page, names, qtbo
     page.visit("gpu/" + H100)
     page.visit("gpu/" + L4)
     qtbot.waitUntil(in_sight)
+
+
+def test_each_number_says_what_it_is(page, names, went):
+    names(page)
+    table = table_of(page)
+    header = table.columns.section("hbm_bytes_per_s")
+    tip = table.rows.headerData(header, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole)
+    assert "How fast the GPU reads its own memory" in tip
+    column = table.rows.columns[header]
+    what = next(a for a in header_menu(table, page._appearance, column).actions() if a.text().startswith("What is"))
+    assert what.text() == "What is “HBM bandwidth”?"
+    what.trigger()
+    assert went[-1] == Location("help", "term/hbm")

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
 
 from gpuplanner.catalog.catalog import Catalog
 from gpuplanner.store.settings import LANGUAGE
@@ -271,3 +271,17 @@ def test_an_export_that_fails_says_so(open_page, notices, qtbot, tmp_path):
     page.export.write(tmp_path / "no such folder" / "x.md", page.subjects, page.groups)
     qtbot.waitUntil(lambda: bool(notices.kept))
     assert notices.kept[-1].message.id == "catalogui.export.failed"
+
+
+def test_a_row_says_what_it_is(open_page, went):
+    page = open_page(gpu(A100), gpu(H100))
+    table = page.table
+    at = next(i for i, line in enumerate(table.lines) if isinstance(line, RowLine) and line.title == "Memory bandwidth")
+    middle = table._placed()[at][1].center().toPoint()
+    middle.setX(40)
+    assert "How fast the GPU reads its own memory" in table._tip(QPointF(middle))
+    QApplication.sendEvent(table, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, middle, table.mapToGlobal(middle)))
+    menu = table.findChild(QMenu)
+    next(action for action in menu.actions() if action.text() == "What is “HBM bandwidth”?").trigger()
+    menu.close()
+    assert went[-1] == Location("help", "term/hbm")

@@ -13,6 +13,7 @@ from gpuplanner.ui.catalog_place.cells import SOURCE, FactCell, MarkCell, NameCe
 from gpuplanner.ui.catalog_place.marks import Mark, mark_of
 from gpuplanner.ui.catalog_place.tables import CatalogTable
 from gpuplanner.ui.catalog_place.wording import age_mark, known_lines, price_lines
+from gpuplanner.ui.help_page.glossary import term_of
 from gpuplanner.ui.table.columns import NOTHING, Column, Look
 from gpuplanner.units import Display, Unit, digits
 
@@ -130,7 +131,14 @@ def _column(column: IndexColumn, pinned: Callable[[str], bool], today: Callable[
         return Column(column.id, msg(column.label), look, plain=_plain(column), width=width, shown=shown)
     if column.kind is not ColumnKind.NUMBER:
         return Column(
-            column.id, short_title(column), _word_look(column), plain=_plain(column), width=width, shown=shown, tip=tip
+            column.id,
+            short_title(column),
+            _word_look(column),
+            plain=_plain(column),
+            width=width,
+            shown=shown,
+            tip=tip,
+            term=term_of(column.id),
         )
 
     def unit(display: Display) -> str:
@@ -148,6 +156,7 @@ def _column(column: IndexColumn, pinned: Callable[[str], bool], today: Callable[
         shown=shown,
         tip=tip,
         yields=column.id in _YIELDS,
+        term=term_of(column.id),
     )
 
 

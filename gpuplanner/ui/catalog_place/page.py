@@ -181,6 +181,7 @@ class CatalogPage(Page):
             table.rowOpened.connect(lambda _id: self._into_details())
             table.checkClicked.connect(lambda entry_id, _column: self.presenter.toggle_pin(entry_id))
             table.copied.connect(self._copied)
+            table.termWanted.connect(lambda term: self._context.go(Location("help", term.path)))
             table.rows.loaded.connect(lambda loaded=table: self._loaded(loaded))
             table.set_note(self._filter_note)
         catalog = self.presenter.read.catalog if self.presenter.read else None

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -20,6 +21,7 @@ from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.compare_place.wording import DIFFERS, CellWords
 from gpuplanner.ui.fonts import TextRole, font
+from gpuplanner.ui.help_page.glossary import Term
 from gpuplanner.ui.painting import draw_text, focus_ring, painter_for
 from gpuplanner.ui.tokens import ROW_HEIGHT, Tokens, Verdict
 from gpuplanner.ui.widgets.focus import KeyboardFocus
@@ -42,17 +44,19 @@ class GroupLine:
 
 @dataclass(frozen=True, slots=True)
 class RowLine:
-    """A row: its title, whether its values differ, and the values."""
+    """A row: its title, whether its values differ, the values, and the word of the glossary that says what it is."""
 
     title: str
     differs: bool
     cells: tuple[CellWords, ...]
+    term: Term | None = None
 
 
 class CompareTable(KeyboardFocus, QWidget):
     """Up and down walk the rows, Ctrl+C copies one. `walkedTo` carries the middle of the row to bring into sight."""
 
     walkedTo = Signal(int)
+    termWanted = Signal(object)
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__()
@@ -206,6 +210,10 @@ class CompareTable(KeyboardFocus, QWidget):
             menu.addAction(self._appearance.text(msg("ui.table.copy_cell")), lambda: clipboard.setText(text))
         spoken = self._spoken(line)
         menu.addAction(self._appearance.text(msg("compareui.copy.row")), lambda: clipboard.setText(spoken))
+        if line.term is not None:
+            term = line.term
+            what = self._appearance.text(msg("ui.table.what", term=term.name))
+            menu.addAction(what, lambda: self.termWanted.emit(term))
         menu.popup(event.globalPos())
 
     def _walk(self, by: int) -> None:
@@ -224,9 +232,9 @@ class CompareTable(KeyboardFocus, QWidget):
             return ""
         if column < 0:
             said = self._appearance.text("compareui.differs" if line.differs else "compareui.same")
-            return f"{line.title}\n{said}"
+            return _paragraphs(line.title, said, self._appearance.text(line.term.meaning) if line.term else "")
         cell = line.cells[column]
-        return "\n".join(part for part in (cell.text, cell.tip) if part)
+        return _paragraphs(cell.text, *cell.tip.split("\n"))
 
     def _spoken(self, line: GroupLine | RowLine) -> str:
         if isinstance(line, GroupLine):
@@ -234,6 +242,11 @@ class CompareTable(KeyboardFocus, QWidget):
         best = self._appearance.text("compareui.best")
         cells = (f"{c.text} {c.mark} {best if c.best else ''}".strip() for c in line.cells)
         return "\t".join((f"{DIFFERS} {line.title}" if line.differs else line.title, *cells))
+
+
+def _paragraphs(*texts: str) -> str:
+    """A tooltip that wraps: a plain one is one line, however long."""
+    return "".join(f"<p>{escape(text)}</p>" for text in texts if text)
 
 
 def _height(line: GroupLine | RowLine, *, first: bool) -> int:

@@ -15,6 +15,7 @@ from gpuplanner.ui.compare_place.heads import HEADS_HEIGHT, Heads
 from gpuplanner.ui.compare_place.subjects import Subject, SubjectReader
 from gpuplanner.ui.compare_place.wording import cell_words
 from gpuplanner.ui.fields.text_field import Check
+from gpuplanner.ui.help_page.glossary import term_of
 from gpuplanner.ui.notices import NoticeAction
 from gpuplanner.ui.pins import LEAST_PINS, MOST_PINS, Pin, PinKind, Pins
 from gpuplanner.ui.places import Context, Heading, Location, Page, PageAction
@@ -61,6 +62,7 @@ class ComparePage(Page):
         self.heads.planned.connect(self._plan)
         self.heads.moved.connect(self._move)
         self.heads.removed.connect(self._remove)
+        self.table.termWanted.connect(lambda term: context.go(Location("help", term.path)))
         self.table.walkedTo.connect(lambda y: self.area.ensureVisible(0, y, 0, 60))
         for signal in (appearance.languageChanged, appearance.displayChanged):
             signal.connect(self._show)
@@ -187,7 +189,7 @@ class ComparePage(Page):
             lines.append(GroupLine(text(group.title)))
             for row in group.rows:
                 cells = tuple(cell_words(row, cell, self._appearance) for cell in row.cells)
-                lines.append(RowLine(text(row.property.title), row.differs, cells))
+                lines.append(RowLine(text(row.property.title), row.differs, cells, term_of(row.property.id)))
         differing = sum(row.differs for group in compare(self.subjects) for row in group.rows)
         self.count.say(msg("compareui.differing", count=differing))
         self.heads.show_subjects(self.subjects)

@@ -55,7 +55,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "parameters": ("parameters",),
     "moe": ("active_parameters", "experts"),
     "context": ("max_positions",),
-    "kv_cache": ("kv_bytes_per_token", "kv_elements_per_token"),
+    "kv_cache": ("kv_bytes_per_token", "kv_elements_per_token", "kv"),
     "nvlink": ("link_bytes_per_s", "link_kind", "interconnect"),
     "rdma": ("rdma", "network_bit_per_s"),
     "mig": ("mig_slices", "gpu_fraction"),

@@ -6,6 +6,7 @@ from typing import Any
 
 from gpuplanner.messages import Message
 from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.help_page.glossary import Term
 from gpuplanner.ui.tokens import Verdict
 from gpuplanner.units import Display, Unit, digits
 
@@ -51,6 +52,7 @@ class Column:
     """A column. `look` makes a cell out of a value; `unit` stands in the header; `plain` is for copies and exports.
 
     One that `yields` goes while a window is too narrow for all, those that come last among the columns first.
+    `term` is the word of the glossary that says what the column is.
     `look` and `plain` are called with the value of the row at this column's place, None when it is missing.
     """
 
@@ -65,6 +67,7 @@ class Column:
     sortable: bool = True
     tip: Message | None = None
     yields: bool = False
+    term: Term | None = None
 
 
 def text_column(id_: str, title: Message, **more: Any) -> Column:

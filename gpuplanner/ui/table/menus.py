@@ -91,9 +91,15 @@ def cell_menu(table: "DataTable", appearance: Appearance, column: Column | None)
 
 
 def _add_own(menu: QMenu, table: "DataTable", appearance: Appearance, column: Column | None) -> None:
-    if table.column_action is not None and column is not None:
+    if column is None:
+        return
+    if table.column_action is not None:
         says, run = table.column_action
         menu.addAction(appearance.text(says), lambda: run(column.id))
+        menu.addSeparator()
+    if column.term is not None:
+        term = column.term
+        menu.addAction(appearance.text(msg("ui.table.what", term=term.name)), lambda: table.termWanted.emit(term))
         menu.addSeparator()
 
 

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
@@ -124,8 +125,11 @@ class PagedModel(QAbstractTableModel):
             title = self._appearance.text(column.title)
             return f"{title}\n{unit}" if unit else title
         if role == Qt.ItemDataRole.ToolTipRole:
-            tips = (column.tip, msg("ui.table.sort_also") if column.sortable else None)
-            return "\n".join(self._appearance.text(tip) for tip in tips if tip) or None
+            meaning = column.term.meaning if column.term is not None else None
+            tips = (column.tip, meaning, msg("ui.table.sort_also") if column.sortable else None)
+            said = (self._appearance.text(tip) for tip in tips if tip)
+            # As paragraphs: a plain tooltip is one line, however long.
+            return "".join(f"<p>{escape(text)}</p>" for text in said) or None
         return None
 
     # --- Fetching -----------------------------------------------------------------------------------------------------

@@ -39,6 +39,8 @@ class DataTable(QTableView):
     """Enter or a double click on a row."""
     checkClicked = Signal(str, str)
     """A tick was clicked, or Space pressed on it: row id and column id."""
+    termWanted = Signal(object)
+    """A person asks what a column is: its word of the glossary."""
     copied = Signal(int)
     """How many rows were put on the clipboard."""
 
