@@ -22,6 +22,8 @@ from gpuplanner.ui.catalog_place.place import EntryProvider
 from gpuplanner.ui.catalog_place.query import Term
 from gpuplanner.ui.catalog_place.tables import CatalogTable
 from gpuplanner.ui.notices import Notices
+from gpuplanner.ui.palette.providers import GlossaryProvider
+from gpuplanner.ui.palette.search import PaletteSearch
 from gpuplanner.ui.pins import MOST_PINS, Pin, PinKind, Pins
 from gpuplanner.ui.places import Context, Location
 from gpuplanner.ui.table.columns import SortKey
@@ -633,6 +635,21 @@ def test_the_palette_finds_entries_and_goes_there(appearance, workspace, query, 
     best = max(items, key=lambda item: item.score)
     best.run()
     assert went == [Location("catalog", path)]
+
+
+def test_a_word_of_the_glossary_goes_before_entries_that_only_have_to_do_with_it(appearance, workspace, jobs, qtbot):
+    search = PaletteSearch(jobs)
+    search.add(EntryProvider(appearance, workspace, lambda _wanted: None))
+    search.add(GlossaryProvider(appearance, lambda _wanted: None))
+
+    def first(query):
+        search.ask(query)
+        qtbot.waitUntil(lambda: jobs.busy == 0)
+        return search.found[0].items[0].id
+
+    assert first("显存") == "term.vram"
+    assert first("VRAM") == "term.vram"
+    assert first("h100 sxm") == f"catalog.gpu.{H100}"
 
 
 def test_the_palette_finds_nothing_for_nothing(appearance, workspace, went):

@@ -310,19 +310,31 @@ def test_notices_are_shown_kept_and_acted_on(session, window, qtbot):
     page = window.current_page()
     assert page is window.page("help")
     assert page.path() == "notices"
-    assert len(page._notices._boxes) == 2
+    assert len(page.notices.boxes) == 2
     session.notices.clear()
     assert not window.status_bar.notices.isVisible()
     assert page._notices._none.isVisible()
 
 
 def test_no_more_than_three_toasts_at_once(session, window):
-    for _ in range(9):
-        session.notices.say(msg("ui.paste.unknown"), Verdict.WARN)
+    for number in range(9):
+        session.notices.say(msg("ui.open.unknown", name=str(number)), Verdict.WARN)
     assert window.toasts.count() == 3
     assert len(session.notices.kept) == 9
     inside = window.rect()
     assert inside.contains(window.toasts.geometry())
+
+
+def test_what_is_said_again_is_there_once_and_the_list_takes_the_place_of_toasts(session, window):
+    for _ in range(3):
+        session.notices.say(msg("ui.paste.unknown"), Verdict.FAIL)
+    assert window.toasts.count() == 1
+    assert len(session.notices.kept) == 3
+    box = window.toasts._boxes[0]
+    QApplication.processEvents()
+    assert box.height() == box.heightForWidth(box.width()), "no empty line below the sentence"
+    window.go(Location("help", "notices"))
+    assert window.toasts.count() == 0
 
 
 def test_a_toast_goes_by_itself_unless_it_tells_of_a_failure(session, window, qtbot, monkeypatch):

@@ -8,12 +8,14 @@ from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.catalog_place.page import CatalogPage
 from gpuplanner.ui.catalog_place.presenter import CatalogWorkspace
-from gpuplanner.ui.palette.items import PaletteItem, PaletteProvider
+from gpuplanner.ui.palette.items import PaletteItem, PaletteProvider, match
 from gpuplanner.ui.places import Context, Location, Place
 
 CATALOG_PLACE = "catalog"
 _ICONS = {EntryKind.GPU: "gpu", EntryKind.INSTANCE: "cloud", EntryKind.MODEL: "box"}
 _FOUND = 12
+_BY_NAME, _OTHERWISE = 0.95, 0.6
+"""An entry that is called so goes before a word of the glossary; one that only has to do with it comes after."""
 
 
 def catalog_place(today: Callable[[], date] = date.today) -> Place:
@@ -52,7 +54,7 @@ class EntryProvider:
                 lambda wanted=f"{hit.kind.value}/{hit.id}": self._go(Location(CATALOG_PLACE, wanted)),  # type: ignore[misc]
                 note=hit.detail,
                 icon=_ICONS[hit.kind],
-                score=0.95 - 0.01 * rank,
+                score=(_BY_NAME if match(query, hit.title(self._appearance.language)) else _OTHERWISE) - 0.01 * rank,
             )
             for rank, hit in enumerate(hits)
         ]

@@ -20,7 +20,7 @@ class NoticeList(QWidget):
         self._layout.setSpacing(8)
         self._none = Label(context.appearance, msg("ui.notices.none"), ink=Ink.MUTED)
         self._layout.addWidget(self._none)
-        self._boxes: list[NoticeBox] = []
+        self.boxes: list[NoticeBox] = []
         for notice in context.notices.kept:
             self._add(notice)
         context.notices.said.connect(self._add)
@@ -29,13 +29,13 @@ class NoticeList(QWidget):
     def _add(self, notice: Notice) -> None:
         says = msg("ui.notices.at", time=notice.at.strftime("%H:%M"), says=notice.message)
         box = NoticeBox(self._context.appearance, says, notice.verdict, notice.action)
-        self._boxes.append(box)
+        self.boxes.append(box)
         self._layout.insertWidget(0, box)
         self._none.hide()
 
     def _clear(self) -> None:
-        for box in self._boxes:
+        for box in self.boxes:
             self._layout.removeWidget(box)
             box.deleteLater()
-        self._boxes = []
+        self.boxes = []
         self._none.show()

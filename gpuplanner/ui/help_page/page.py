@@ -33,6 +33,7 @@ class HelpPage(Page):
         self._context = context
         self._view = GUIDE
         self.glossary = GlossaryView(context.appearance)
+        self.notices = NoticeList(context)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         self._facts = KeyValueList(context.appearance)
@@ -41,7 +42,7 @@ class HelpPage(Page):
         self._areas = {
             GUIDE: column_page(Guide(context.appearance, places)),
             GLOSSARY: column_page(self.glossary),
-            NOTICES: column_page(NoticeList(context)),
+            NOTICES: column_page(self.notices),
             DIAGNOSTICS: column_page(facts),
         }
         for area in self._areas.values():

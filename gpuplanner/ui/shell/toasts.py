@@ -23,6 +23,7 @@ class Toasts(QWidget):
         self._appearance = appearance
         self._over = over
         self._boxes: list[NoticeBox] = []
+        self._told: dict[NoticeBox, Notice] = {}
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(8)
@@ -35,12 +36,17 @@ class Toasts(QWidget):
         """Show a notice above the others, unless it is quiet."""
         if notice.quiet:
             return
+        if notice.action is None:
+            # Said again it is the latest, and not there twice. What can be undone is each time another thing.
+            for told in [box for box, other in self._told.items() if other.message == notice.message]:
+                self._remove(told)
         box = NoticeBox(
             self._appearance, notice.message, notice.verdict, notice.action, closable=True, raised=True, parent=self
         )
         box.setFixedWidth(WIDTH)
         box.closed.connect(lambda: self._remove(box))
         self._boxes.append(box)
+        self._told[box] = notice
         self._layout.addWidget(box)
         if not notice.sticky and notice.verdict is not Verdict.FAIL:
             timer = QTimer(box)
@@ -62,6 +68,11 @@ class Toasts(QWidget):
         self._remove(self._boxes[-1])
         return True
 
+    def close_all(self) -> None:
+        """Close all of them: the person looks at the list that has them."""
+        for box in list(self._boxes):
+            self._remove(box)
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._over and event.type() == QEvent.Type.Resize and self._boxes:
             self._place()
@@ -75,6 +86,7 @@ class Toasts(QWidget):
     def _remove(self, box: NoticeBox) -> None:
         if box in self._boxes:
             self._boxes.remove(box)
+            del self._told[box]
             self._layout.removeWidget(box)
             box.hide()
             box.deleteLater()
@@ -82,7 +94,10 @@ class Toasts(QWidget):
 
     def _place(self) -> None:
         self.setVisible(bool(self._boxes))
-        height = sum(max(box.heightForWidth(WIDTH), box.minimumSizeHint().height()) for box in self._boxes)
+        for box in self._boxes:
+            # Its size hint is that of a narrower box, which has more lines.
+            box.setFixedHeight(box.heightForWidth(WIDTH))
+        height = sum(box.height() for box in self._boxes)
         height += self._layout.spacing() * max(0, len(self._boxes) - 1)
         corner = QPoint(self._over.width() - WIDTH - MARGIN, self._over.height() - height - MARGIN - 30)
         self.setGeometry(corner.x(), corner.y(), WIDTH, height)

@@ -33,6 +33,8 @@ from gpuplanner.ui.tokens import Verdict
 
 SETTINGS = "settings"
 HELP = "help"
+NOTICES = "notices"
+"""The path of the list of notices on the help page."""
 _KEYS_OF_THE_WINDOW = frozenset(shortcut.keys for shortcut in SHORTCUTS)
 _LAST = WINDOW + "place"
 _SIZE = WINDOW + "geometry"
@@ -71,6 +73,8 @@ class Window(QWidget):
         if location.place not in self._places:
             return
         self.palette_view.shut()
+        if location == Location(HELP, NOTICES):
+            self.toasts.close_all()
         page = self._page(location.place)
         if location.path:
             page.visit(location.path)
@@ -143,7 +147,7 @@ class Window(QWidget):
         self.top_bar.forward.clicked.connect(self.forward)
         self.top_bar.paletteWanted.connect(self.palette_view.open)
         self.top_bar.segmentChosen.connect(self._choose_segment)
-        self.status_bar.noticesWanted.connect(lambda: self.go(Location(HELP, "notices")))
+        self.status_bar.noticesWanted.connect(lambda: self.go(Location(HELP, NOTICES)))
         for notice in context.notices.kept:
             self.toasts.show_notice(notice)
         context.notices.said.connect(self.toasts.show_notice)
