@@ -1,4 +1,4 @@
-"""The family of measured bandwidths: collectives, GPU to GPU, host to GPU. What else it holds is refused."""
+"""The family of measured bandwidths: collectives, GPU to GPU, host to GPU, a GPU's own memory. Others are refused."""
 
 import re
 from collections.abc import Iterator
@@ -17,6 +17,7 @@ from gpuplanner.engine.links import NETWORK, Collective, Reach, pcie_bytes_per_s
 from gpuplanner.engine.machine import Topology
 from gpuplanner.engine.training_ranges import spread_of
 from gpuplanner.engine.validation.cells import count, needed
+from gpuplanner.engine.validation.memory_rates import memory_rate
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext
 from gpuplanner.figures import Rung
 from gpuplanner.messages import InputError, msg
@@ -33,7 +34,7 @@ COLLECTIVES = {
     "reducescatter": Collective.REDUCE_SCATTER,
     "alltoall": Collective.ALL_TO_ALL,
 }
-ONE_LINK = "nvlink p2p unidir"
+ONE_LINK, BOTH_WAYS = "nvlink p2p unidir", "nvlink p2p bidir total"
 NETWORK_PER_GPU = re.compile(r"8x ?(\d{1,5}) ?GB/s", re.IGNORECASE)
 EFA_GPU_BYTES_PER_S = 50 * GB
 """p5en and P6: eight ports of 400 Gb/s."""
@@ -117,15 +118,21 @@ class Bandwidths:
     metrics: tuple[str, ...] = (MEASURED,)
 
     def predict(self, row: Row, context: ValidationContext) -> Iterator[Outcome]:
-        """The bus bandwidth of a collective, or the rate of one link; other rows are refused by what they measure."""
-        if row.text("what").lower().startswith(ONE_LINK):
+        """The bus bandwidth of a collective, or the rate of a link or of a memory; other rows are refused by name."""
+        what = row.text("what").lower()
+        memory = None if "busbw" in what else memory_rate(row, _gpu(row, context), context.efficiencies)
+        if memory is not None:
+            value, spread = memory
+        elif what.startswith((ONE_LINK, BOTH_WAYS)):
             value, rung = _one_link(_gpu(row, context), context)
+            value *= 2 if what.startswith(BOTH_WAYS) else 1
+            spread = spread_of(context.efficiencies, "collectives", rung)
         else:
             exchange = exchange_of(row, context)
             inside, between = exchange.reaches(context.efficiencies)
             value = exchange.counted_bytes / exchange.seconds(inside, between)
             rung = inside.rung if exchange.nodes == 1 else between.rung
-        spread = spread_of(context.efficiencies, "collectives", rung)
+            spread = spread_of(context.efficiencies, "collectives", rung)
         yield Outcome(
             row.file, row.id, self.name, row.source, MEASURED, row.required(MEASURED),
             value / GB, value * spread.low / GB, value * spread.high / GB, spread.rung,
@@ -135,7 +142,7 @@ class Bandwidths:
 def _gpu(row: Row, context: ValidationContext) -> Gpu:
     """The GPU of a system. Its memory size is often not printed; the links are the same for all sizes."""
     printed = re.sub(r"^\d+ nodes? ", "", re.sub(r"\(.*", "", row.text("gpu_or_system"))).strip()
-    printed = re.sub(r"^\d+ ?x ?", "", printed).removesuffix(" node").strip()
+    printed = re.sub(r"^\d+ ?x ?", "", printed).removesuffix(" node").replace(" PCIe/SXM", "").strip()
     try:
         return context.names.gpu(printed)
     except InputError:

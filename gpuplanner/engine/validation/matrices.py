@@ -96,7 +96,7 @@ class Shape:
 def shape_of(row: Row, context: ValidationContext) -> Shape:
     """What a row multiplies. Raises InputError when it names a GPU, a shape or a format that is not known."""
     gpu = _gpu(row, context)
-    kind, bits = _kind(row)
+    kind, bits = kind_of(row.text("dtype"), "dtype")
     printed = re.fullmatch(r"(\d{1,9})x(\d{1,9})x(\d{1,9})", row.text("shape"))
     if printed is None:
         raise InputError(msg("validation.unknown_value", column="shape", text=row.text("shape")[:40]))
@@ -111,9 +111,9 @@ def _gpu(row: Row, context: ValidationContext) -> Gpu:
     return context.names.gpu(row.text("gpu"))
 
 
-def _kind(row: Row) -> tuple[str, float]:
-    printed = row.text("dtype").lower()
+def kind_of(printed: str, column: str) -> tuple[str, float]:
+    """The arithmetic of a format as a row prints it in `column`, and bits per weight. Raises InputError for others."""
     for pattern, kind, bits in KINDS:
-        if re.search(pattern, printed):
+        if re.search(pattern, printed.lower()):
             return kind, bits
-    raise InputError(msg("validation.unknown_value", column="dtype", text=printed[:40]))
+    raise InputError(msg("validation.unknown_value", column=column, text=printed[:40]))
