@@ -17,6 +17,11 @@ from gpuplanner.paths import shipped
 LONGEST_VALUE = 300
 """Characters of a value in a sentence about wrong input: enough for a path, not for a file that was put into a name."""
 
+_ALIKE = 0.6
+"""How alike a known word has to be before it is offered; `difflib` finds that right for words."""
+_BEGINNING = 3
+"""Letters that a word has to share from its first on, to be offered for what was only begun."""
+
 
 class Language(StrEnum):
     """The languages that every text exists in."""
@@ -102,6 +107,17 @@ def shortened(text: str, longest: int = LONGEST_VALUE) -> str:
         return text
     end = (longest - 1) // 2
     return f"{text[: longest - 1 - end]}…{text[-end:]}"
+
+
+def nearest(given: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """Those of the known words that a person may have meant by one that is not known, best first, whatever the case."""
+    from difflib import get_close_matches
+
+    by_folded = {word.casefold(): word for word in known}
+    folded = given[:LONGEST_VALUE].casefold()
+    begun = [word for word in by_folded if len(folded) >= _BEGINNING and word.startswith(folded)]
+    found = dict.fromkeys((*get_close_matches(folded, by_folded, most, _ALIKE), *begun))
+    return [by_folded[word] for word in found][:most]
 
 
 class InputError(ValueError):

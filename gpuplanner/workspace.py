@@ -39,6 +39,7 @@ from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan
 
 HOME_VARIABLE = "GPUPLANNER_HOME"
+_MOST_NEAR = 3
 
 
 def home_folder() -> Path:
@@ -119,13 +120,17 @@ class Workspace:
             return choice.architecture
         model = self.catalog.models.get(choice.catalog_id or "")
         if model is None:
-            raise InputError(msg("workspace.unknown_model", model=choice.catalog_id or ""))
+            raise self._unknown("model", choice.catalog_id or "")
         if model.architecture is None:
             raise InputError(msg("workspace.model_without_architecture", model=model.name))
         return model.architecture
 
     def machine(self, choice: MachineChoice, regions: Collection[str] = ()) -> Machine:
         """The machine of a plan; prices of `regions` count first. Raises InputError when the catalog has it not."""
+        if choice.instance_id is not None and choice.instance_id not in self.catalog.instances:
+            raise self._unknown("instance", choice.instance_id)
+        if choice.gpu_id is not None and choice.gpu_id not in self.catalog.gpus:
+            raise self._unknown("gpu", choice.gpu_id)
         return machine_of(choice, self.catalog, self.rates(), regions)
 
     def stamped(self, plan: Plan) -> Plan:
@@ -192,6 +197,14 @@ class Workspace:
     def _chosen(self, setting: Setting) -> Any:
         kept = is_there(self.home / FILE_NAME) or "store" in self.__dict__
         return self.settings.get(setting) if kept else setting.default
+
+    def _unknown(self, kind: str, entry_id: str) -> InputError:
+        """That the catalog has no entry of an id, with the ids of those that may have been meant."""
+        found = self.resolve(entry_id, kind)
+        near = [found.id] if found.id else [candidate.id for candidate in found.candidates[:_MOST_NEAR]]
+        if near:
+            return InputError(msg(f"workspace.unknown_{kind}_near", id=entry_id, near=", ".join(near)))
+        return InputError(msg(f"workspace.unknown_{kind}", id=entry_id))
 
     def _subject(self, plan: Plan) -> tuple[ModelArchitecture, Machine]:
         if plan.machine is None:

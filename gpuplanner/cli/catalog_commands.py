@@ -23,6 +23,8 @@ def search(options: argparse.Namespace, context: Context) -> int:
         print_json([{"kind": hit.kind, "id": hit.id, "name": hit.name} for hit in hits])
     elif not hits:
         print(context.text("cli.nothing_found", query=safe(query)))
+        near = context.workspace.resolve(query, options.kind).candidates
+        print("\n".join(columns([[f"  {context.text(f'cli.kind.{c.kind}')}", safe(c.name), safe(c.id)] for c in near])))
     else:
         print("\n".join(columns([_hit(hit, context) for hit in hits])))
     return 0 if hits else 1

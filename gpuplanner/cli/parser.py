@@ -4,16 +4,14 @@ argparse has its phrases in English. Here every mistake that it finds becomes an
 """
 
 import argparse
-import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from gpuplanner.messages import InputError, Message, Translator, msg, shortened
+from gpuplanner.messages import InputError, Message, Translator, msg, nearest, shortened
 
 LONGEST_GIVEN = 60
 """Characters of a word of the command line that a sentence repeats."""
-_ALIKE = 0.6
 
 
 class _Mistake(argparse.ArgumentError):
@@ -35,12 +33,6 @@ class _Refused(argparse.ArgumentTypeError):
 def refused(told: Message) -> Exception:
     """What the type of an argument raises for a value that it cannot use."""
     return _Refused(told)
-
-
-def nearest(given: str, known: Iterable[str], most: int = 3) -> list[str]:
-    """Those of the known words that a person may have meant, best first; whatever their case."""
-    by_folded = {word.casefold(): word for word in known}
-    return [by_folded[w] for w in difflib.get_close_matches(given[:200].casefold(), by_folded, most, _ALIKE)]
 
 
 class Help(argparse.HelpFormatter):

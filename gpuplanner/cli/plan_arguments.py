@@ -2,11 +2,12 @@
 
 import argparse
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from gpuplanner.cli.context import Context
-from gpuplanner.messages import InputError, msg, shortened
+from gpuplanner.messages import InputError, msg, nearest, shortened
 from gpuplanner.paths import is_there
 from gpuplanner.store.plan_files import read_plan
 from gpuplanner.workload.plan import Plan
@@ -16,6 +17,9 @@ from gpuplanner.workload.reading import read_model_file
 WEIGHT_FILES = (".safetensors", ".gguf")
 MODEL_FILES = (".json", *WEIGHT_FILES)
 """How the names of files end that a model can be read from; no model of the catalog is called so."""
+
+_GROUPS = ("constraints", "machine")
+"""Parts of a plan that may be none yet when a field of theirs is set."""
 
 
 def plan_of(options: argparse.Namespace, context: Context) -> Plan:
@@ -39,7 +43,9 @@ def plan_of(options: argparse.Namespace, context: Context) -> Plan:
         raise InputError(msg("cli.gpus_without_gpu"))
     for change in options.set:
         _set(content, change)
-    return plan_from_data(content, options.plan)
+    changed = plan_from_data(content, options.plan)
+    _check_names(changed, context)
+    return changed
 
 
 def with_machine(plan: Plan, context: Context) -> Plan:
@@ -64,6 +70,8 @@ def _named(name: str, context: Context) -> Plan:
         return preset
     if Path(name).name == "config.json" or Path(name).suffix.lower() in WEIGHT_FILES:
         raise InputError(msg("cli.model_as_plan", file=shortened(name, 60)))
+    if not is_there(Path(name)) and (near := nearest(name, context.workspace.presets)):
+        raise InputError(msg("cli.no_such_plan_near", name=shortened(name, 60), near=near[0]))
     return read_plan(Path(name))
 
 
@@ -98,7 +106,39 @@ def _set(content: dict[str, Any], change: str) -> None:
         names.insert(0, "workload")
     group: Any = content
     for name in names[:-1]:
-        group = group.get(name) if isinstance(group, dict) else None
-        if not isinstance(group, dict):
+        known = [key for key, inner in group.items() if isinstance(inner, dict) or key in _GROUPS]
+        inner = group.get(name)
+        if inner is None and name in _GROUPS:
+            inner = group[name] = {}
+        if not isinstance(inner, dict):
+            near = nearest(name, [*known, *content], 1)
+            if near:
+                raise InputError(msg("cli.set_unknown_field_near", field=field, name=name, near=near[0]))
             raise InputError(msg("cli.set_unknown_field", field=field))
+        group = inner
     group[names[-1]] = value
+
+
+def _check_names(plan: Plan, context: Context) -> None:
+    """Refuse limits to a GPU, a provider or a region that the catalog has not: nothing could ever come within them."""
+    catalog = context.workspace.catalog
+    instances = catalog.instances.values()
+    known: dict[str, Collection[str]] = {
+        "gpus": catalog.gpus.keys(),
+        "providers": {instance.provider for instance in instances},
+        "regions": {price.region for instance in instances for price in instance.prices},
+    }
+    for field, names in known.items():
+        for given in getattr(plan.constraints, field):
+            if given not in names:
+                near = _gpus_like(given, context) if field == "gpus" else nearest(given, names)
+                said = {"field": f"constraints.{field}", "given": given}
+                if near:
+                    raise InputError(msg("cli.unknown_limit_near", near=", ".join(near), **said))
+                raise InputError(msg("cli.unknown_limit", **said))
+
+
+def _gpus_like(given: str, context: Context) -> list[str]:
+    """The ids of the GPUs that a name means or is like."""
+    found = context.workspace.resolve(given, "gpu")
+    return [found.id] if found.id else [candidate.id for candidate in found.candidates[:3]]

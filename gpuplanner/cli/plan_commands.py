@@ -9,7 +9,7 @@ from gpuplanner.cli.figures_data import estimate_data
 from gpuplanner.cli.plan_arguments import plan_of, with_machine
 from gpuplanner.engine.advice import advice_for
 from gpuplanner.engine.estimate import Fit
-from gpuplanner.messages import InputError, msg
+from gpuplanner.messages import InputError, msg, nearest, shortened
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.plan_text import plan_to_text
 
@@ -33,8 +33,12 @@ def presets(options: argparse.Namespace, context: Context) -> int:
     known = context.workspace.presets
     if options.name:
         if options.name not in known:
-            raise InputError(msg("cli.no_such_preset", name=options.name, known=", ".join(known)))
-        print(plan_to_text(known[options.name]), end="")
+            name = shortened(options.name, 60)
+            if near := nearest(options.name, known, 1):
+                raise InputError(msg("cli.no_such_preset_near", name=name, near=near[0], known=", ".join(known)))
+            raise InputError(msg("cli.no_such_preset", name=name, known=", ".join(known)))
+        named = known[options.name].model_copy(update={"name": context.text(f"preset.{options.name}")})
+        print(plan_to_text(named), end="")
     elif options.json:
         print_json({name: plan.model_dump(mode="json", exclude_defaults=True) for name, plan in known.items()})
     else:

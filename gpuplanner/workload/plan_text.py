@@ -1,12 +1,17 @@
 """The text of a `.gpuplan` file: JSON to a Plan and back. Pure; says in one sentence what is wrong and where."""
 
 import json
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
-from gpuplanner.messages import InputError, Message, msg, shortened
-from gpuplanner.workload.plan import Plan
+from gpuplanner.messages import InputError, Message, msg, nearest, shortened
+from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.plan import Constraints, MachineChoice, Plan
+from gpuplanner.workload.serving import Serving
+from gpuplanner.workload.training import Training
 
 LARGEST_PLAN_BYTES = 5_000_000
 """No plan that a person makes comes near this; a larger file is something else."""
@@ -35,6 +40,16 @@ _PROBLEMS = {
     "model_type": "plan.problem.group",
     "model_attributes_type": "plan.problem.group",
 }
+_FIELDS = {
+    "": tuple(Plan.model_fields),
+    "constraints": tuple(Constraints.model_fields),
+    "machine": tuple(MachineChoice.model_fields),
+    "model": tuple(ModelChoice.model_fields),
+    "serving": tuple(Serving.model_fields),
+    "training": tuple(Training.model_fields),
+}
+"""The names of the fields by the part of a plan that they stand in, to tell which one was meant."""
+_QUOTED = re.compile(r"'([^']*)'")
 _LIMIT_KEYS = ("ge", "gt", "le", "lt", "max_length", "expected", "expected_tags")
 _LONGEST_PLACE, _LONGEST_GIVEN = 120, 60
 
@@ -77,7 +92,8 @@ def first_problem(fault: ValidationError, name: str) -> Message:
     place = [str(p) for p in error["loc"] if p not in {"serving", "training"}]
     limit = next((str(context[k]) for k in _LIMIT_KEYS if k in context), "")
     given = shortened(repr(error.get("input")), _LONGEST_GIVEN)
-    problem = msg(_PROBLEMS.get(error["type"], "plan.problem.other"), limit=limit, given=given)
+    kind = _PROBLEMS.get(error["type"], "plan.problem.other")
+    problem = _with_nearest(kind, error, limit, given) or msg(kind, limit=limit, given=given)
     contradiction = context.get("error")
     return msg(
         "plan.bad_field",
@@ -85,6 +101,24 @@ def first_problem(fault: ValidationError, name: str) -> Message:
         field=shortened(" → ".join(place) or "plan", _LONGEST_PLACE),
         problem=contradiction.message if isinstance(contradiction, InputError) else problem,
     )
+
+
+def _with_nearest(kind: str, error: Any, limit: str, given: str) -> Message | None:
+    """The problem with what was probably meant, where a name is misspelt; None where nothing is near."""
+    if kind == "plan.problem.unknown_field":
+        near = nearest(str(error["loc"][-1]), _FIELDS[_group(error["loc"])], 1)
+    elif kind == "plan.problem.choice":
+        tag = error.get("ctx", {}).get("tag")
+        given = repr(tag) if tag is not None else given
+        near = nearest(str(tag or error.get("input")), _QUOTED.findall(limit), 1)
+    else:
+        near = []
+    return msg(f"{kind}_near", limit=limit, given=given, near=near[0]) if near else None
+
+
+def _group(place: Sequence[str | int]) -> str:
+    """The part of a plan that a field stands in: the last name before it that has fields of its own."""
+    return next((str(name) for name in reversed(place[:-1]) if name in _FIELDS), "")
 
 
 def plan_to_text(plan: Plan) -> str:

@@ -83,6 +83,12 @@ def listed(names: Sequence[str]) -> str | Message:
     return names[0] if len(names) == 1 else msg("names.listed", first=names[0], rest=listed(names[1:]))
 
 
+def either(names: Sequence[str], most: int = 3) -> str | Message:
+    """The first few names as alternatives: "A, B or C"."""
+    *others, last = names[:most]
+    return msg("names.either", others=listed(others), last=last) if others else last
+
+
 def share_text(share: Fraction) -> str:
     """A share as people write it: "1/7", "100%"."""
     return "100%" if share == 1 else f"{share.numerator}/{share.denominator}"

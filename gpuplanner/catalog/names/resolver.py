@@ -231,7 +231,10 @@ class Names:
         candidates = tuple(entry for _, entry in found)
         reason = refused.reason
         if candidates and reason.id == "names.refused.unknown":
-            reason = Message("names.refused.unknown_near", {**reason.values, "nearest": candidates[0].name})
+            reason = Message(
+                "names.refused.unknown_near",
+                {**reason.values, "nearest": explaining.either([c.name for c in candidates])},
+            )
         return Resolution(refused.query, kind, None, None, reason, candidates=candidates)
 
     def _candidates(self, kind: Kind, ids: Iterable[str]) -> tuple[Candidate, ...]:

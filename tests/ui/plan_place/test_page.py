@@ -308,7 +308,7 @@ def test_the_sample_is_titled_in_the_language_in_use(open_page, appearance, sett
 
 def test_a_search_that_cannot_be_done_says_why(page, workspace, settled, monkeypatch):
     def refuse(_plan, _cancelled):
-        raise InputError(msg("workspace.unknown_model", model="x"))
+        raise InputError(msg("workspace.unknown_model", id="x"))
 
     monkeypatch.setattr(workspace, "search", refuse)
     type_into(number(page, "concurrency"), "70")

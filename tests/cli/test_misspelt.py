@@ -1,0 +1,52 @@
+"""A misspelt name is answered with the nearest ones first; that more can be added comes after."""
+
+import re
+
+import pytest
+
+from gpuplanner.cli.main import main
+
+HAN = re.compile(r"[\u4e00-\u9fff]")
+ESTIMATE = ("estimate", "chat-8b", "--gpu", "L4")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [
+        (("estimate", "chat-8b", "--gpu", "H10O"), "H100 SXM5 80GB"),
+        (("estimate", "chat-8b", "--gpu", "L4OS"), "L40S"),
+        (("estimate", "chat-8b", "--machine", "p5.48xlrge"), "p5.48xlarge"),
+        (("estimate", "chat-8b", "--model", "Qwen2.5-7b-instuct"), "Qwen2.5-7B"),
+        (("catalog", "show", "A10O 80GB"), "A100"),
+        (("estimate", "chat-70"), "chat-70b"),
+        (("presets", "chat70b"), "chat-70b"),
+        ((*ESTIMATE, "--set", "concurency=3"), "concurrency"),
+        ((*ESTIMATE, "--set", "constraints.budget=3"), "budget_usd_per_month"),
+        ((*ESTIMATE, "--set", "constraint.max_gpus=3"), "constraints"),
+        ((*ESTIMATE, "--set", "server=vlm"), "vllm"),
+        ((*ESTIMATE, "--set", "workload.kind=trainin"), "training"),
+        ((*ESTIMATE, "--set", "model.catalog_id=Qwen2.5-7B"), "Qwen/Qwen2.5-7B"),
+        (("estimate", "chat-8b", "--set", "machine.gpu_id=h100"), "nvidia-h100-sxm5-80gb"),
+        (("estimate", "chat-8b", "--set", "machine.instance_id=aws/p5.48xlrge"), "aws/p5.48xlarge"),
+        (("recommend", "chat-8b", "--set", 'constraints.gpus=["h100"]'), "nvidia-h100-sxm5-80gb"),
+        (("recommend", "chat-8b", "--set", 'constraints.providers=["aws"]'), "AWS"),
+        (("recommend", "chat-8b", "--set", 'constraints.regions=["us-est-1"]'), "us-east-1"),
+        (("explain", "chat-8b", "tpot", "--gpu", "L4"), "tpot_s"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_the_nearest_come_first(arguments, near, language, capsys):
+    assert main([*arguments, "--lang", language]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert bool(HAN.search(said.err)) == (language == "zh")
+    assert near in said.err
+    overlay = re.search("overlay|自定义目录", said.err)
+    assert overlay is None or said.err.index(near) < overlay.start()
+
+
+def test_a_search_that_finds_nothing_offers_the_nearest(capsys):
+    assert main(["catalog", "search", "H10O"]) == 1
+    assert "nvidia-h100-sxm5-80gb" in capsys.readouterr().out
