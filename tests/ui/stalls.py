@@ -6,39 +6,49 @@
     assert stalls.longest_ms < 50
 
 A beat is a timer that fires whenever the event loop is idle for a millisecond. What runs on a machine that is busy with
-other things is told apart: `longest_ms` is what a person waits, `longest_cpu_ms` what this thread worked of that.
+other things is told apart: `longest_ms` is what a person waits, `longest_cpu_ms` what this thread worked of that, and
+`longest_own_ms` what this program made a person wait: all but the time in which the system gave the processor to other
+programs (where the system tells it). The last one counts waiting for the interpreter that another thread holds.
 """
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QEventLoop, QTimer
 
 
 @dataclass
 class Stalls:
-    """The gaps between beats, in milliseconds, and the processor time of this thread in each."""
+    """The gaps between beats, in milliseconds; in each the processor time of this thread and its turn in the queue."""
 
-    gaps: list[tuple[float, float]] = field(default_factory=list)
-    _last: tuple[float, float] | None = None
+    gaps: list[tuple[float, float, float]] = field(default_factory=list)
+    _last: tuple[float, float, float] | None = None
 
     @property
     def longest_ms(self) -> float:
         """The longest time that the window did not react."""
-        return max((wall for wall, _ in self.gaps), default=0.0)
+        return max((wall for wall, _, _ in self.gaps), default=0.0)
 
     @property
     def longest_cpu_ms(self) -> float:
         """The most processor time that this thread took between two beats."""
-        return max((cpu for _, cpu in self.gaps), default=0.0)
+        return max((cpu for _, cpu, _ in self.gaps), default=0.0)
+
+    @property
+    def longest_own_ms(self) -> float:
+        """The longest time that the window did not react while the system would have let it."""
+        return max((wall - queued for wall, _, queued in self.gaps), default=0.0)
 
     def beat(self) -> None:
         """The event loop is alive."""
-        now = time.perf_counter(), time.thread_time()
+        now = time.perf_counter(), time.thread_time(), _queued_s()
         if self._last is not None:
-            self.gaps.append(((now[0] - self._last[0]) * 1e3, (now[1] - self._last[1]) * 1e3))
+            wall, cpu, queued = ((at - before) * 1e3 for at, before in zip(now, self._last, strict=True))
+            self.gaps.append((wall, cpu, queued))
         self._last = now
 
     def pump(self, seconds: float) -> None:
@@ -54,6 +64,15 @@ class Stalls:
                 return
             QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 5)
             time.sleep(0.0005)
+
+
+def _queued_s() -> float:
+    """How long this thread could have run so far and another program was given the processor; 0 where nobody tells."""
+    try:
+        told = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat").read_text(encoding="ascii")
+    except OSError:
+        return 0.0
+    return int(told.split()[1]) / 1e9
 
 
 @contextmanager

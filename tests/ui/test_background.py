@@ -1,4 +1,5 @@
 import gc
+import sys
 import threading
 import time
 
@@ -145,6 +146,36 @@ def test_work_beside_the_window_does_not_stall_it(qtbot, jobs):
         jobs.run(work, done.append)
         stalls.pump_until(lambda: bool(done), 20)
     assert stalls.longest_cpu_ms < 50
+
+
+def test_a_page_of_many_calls_does_not_wait_long_for_the_interpreter(qtbot, jobs):
+    """Each call of Qt hands the interpreter over, and beside a search in Python has to ask for it back."""
+
+    def work(cancel):
+        while not cancel():
+            sum(range(200))
+
+    job = jobs.run(work, lambda _none: None)
+    waited = []
+    for _ in range(5):
+        with watch_stalls() as stalls:
+            stalls.pump(0.02)
+            for _call in range(40):
+                time.sleep(0)
+            stalls.pump(0.02)
+        waited.append(stalls.longest_own_ms)
+    job.cancel.request()
+    # The least of five: on a busy machine the thread that has the interpreter may itself not run.
+    assert min(waited) < 50
+    qtbot.waitUntil(lambda: jobs.busy == 0)
+
+
+def test_how_long_threads_keep_the_interpreter_is_as_before_when_the_jobs_have_closed(qapp):
+    before = sys.getswitchinterval()
+    jobs = Jobs()
+    assert sys.getswitchinterval() < before
+    jobs.close()
+    assert sys.getswitchinterval() == before
 
 
 def test_garbage_is_collected_in_the_gui_thread_only(qtbot, jobs):

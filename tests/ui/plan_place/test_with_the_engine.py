@@ -55,13 +55,20 @@ def test_typing_over_the_real_engine_keeps_the_window_alive(open_page, settled, 
     page = open_page("preset/chat-70b", store=real)
     settled(page)
     rows = [page.wizard.row(f"serving.{name}") for name in ("input_tokens", "concurrency")]
-    with watch_stalls() as stalls:
-        for row, text in zip(rows, ("3000", "48"), strict=True):
-            typed(stalls, row, text)
-        stalls.pump_until(lambda: page.presenter.outcome.searched.current, timeout_s=20)
-        stalls.pump(0.4)
-    assert page.presenter.outcome.worked.estimate.plan.workload.concurrency == 48
-    assert stalls.longest_cpu_ms < ALLOWED_MS
+    cpu_ms, own_ms = [], []
+    for texts in (("3000", "48"), ("2000", "64"), ("2500", "32")):
+        with watch_stalls() as stalls:
+            for row, text in zip(rows, texts, strict=True):
+                typed(stalls, row, text)
+            stalls.pump_until(lambda: page.presenter.outcome.searched.current, timeout_s=20)
+            stalls.pump(0.4)
+        assert page.presenter.outcome.worked.estimate.plan.workload.concurrency == int(texts[1])
+        cpu_ms.append(stalls.longest_cpu_ms)
+        own_ms.append(stalls.longest_own_ms)
+    assert max(cpu_ms) < ALLOWED_MS
+    # What a person waits, search and explanation beside it. The least of three: on a busy machine the thread that has
+    # the interpreter may itself not be given the processor.
+    assert min(own_ms) < ALLOWED_MS
 
 
 def test_settings_of_the_page_are_forgotten_with_the_layout(open_page, settings):
