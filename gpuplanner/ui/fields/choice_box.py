@@ -81,15 +81,20 @@ class ChoiceBox(KeyboardFocus, QComboBox):
         rounded_box(painter, area, RADIUS_FIELD, tokens.field if self.isEnabled() else tokens.track, border)
         draw_icon(painter, "chevron-down", QRectF(area.right() - 24, area.center().y() - 7, 14, 14), tokens.muted)
         painter.setFont(self._face)
-        option = self._options[self.currentIndex()] if self.currentIndex() >= 0 else None
+        text, note, muted = self._shown()
         right = area.right() - 30
-        if option is not None and option.note:
-            width = QFontMetricsF(self._face).horizontalAdvance(option.note)
-            draw_text(painter, QRectF(right - width, 0, width + 1, area.height()), option.note, tokens.muted)
+        if note:
+            width = min(QFontMetricsF(self._face).horizontalAdvance(note) + 1, right / 2)
+            draw_text(painter, QRectF(right - width, 0, width, area.height()), note, tokens.muted)
             right -= width + 8
-        draw_text(painter, QRectF(11, 0, right - 11, area.height()), self.currentText(), tokens.text)
+        draw_text(painter, QRectF(11, 0, right - 11, area.height()), text, tokens.muted if muted else tokens.text)
         if self.shows_focus:
             focus_ring(painter, area, RADIUS_FIELD, tokens.primary)
+
+    def _shown(self) -> tuple[str, str, bool]:
+        """The text, the note after it, and whether the text is muted since it stands for nothing chosen."""
+        option = self._options[self.currentIndex()] if self.currentIndex() >= 0 else None
+        return self.currentText(), option.note if option is not None else "", not self.isEnabled()
 
     def _activated(self, _index: int) -> None:
         self.chosen.emit(self.current())

@@ -2,20 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QEnterEvent, QKeyEvent, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractButton, QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QRectF, QSize, Signal
+from PySide6.QtGui import QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from gpuplanner.messages import MessageValue, msg
 from gpuplanner.store.plans import ShelvedPlan
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
-from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_box
+from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
 from gpuplanner.ui.plan_place.captions import ago
 from gpuplanner.ui.tokens import GAP, RADIUS_FIELD
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card, line
+from gpuplanner.ui.widgets.clickable import Clickable
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.workload.plan import Plan
 
@@ -128,37 +129,19 @@ class StartView(QWidget):
             self._tile_grid.setColumnStretch(column, int(column < columns))
 
 
-class Tile(QAbstractButton):
+class Tile(Clickable):
     """A preset: what it is, and of which kind."""
 
     def __init__(self, appearance: Appearance, preset: str, kind: str) -> None:
-        super().__init__()
-        self._appearance = appearance
+        super().__init__(appearance)
         self.preset = preset
         self._kind = kind
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         appearance.languageChanged.connect(self._render)
-        appearance.themeChanged.connect(self.update)
         self._render()
 
     def sizeHint(self) -> QSize:
         return QSize(_TILE_WIDTH, _TILE_HEIGHT)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
-            self.click()
-        else:
-            super().keyPressEvent(event)
-
-    def enterEvent(self, event: QEnterEvent) -> None:
-        super().enterEvent(event)
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        super().leaveEvent(event)
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         tokens = self._appearance.tokens
@@ -175,8 +158,7 @@ class Tile(QAbstractButton):
         painter.setFont(font(TextRole.LABEL))
         note = self._appearance.text(f"planui.kind.{self._kind}")
         draw_text(painter, QRectF(words.left(), 32, words.width(), 18), note, tokens.muted)
-        if self.hasFocus():
-            focus_ring(painter, area, RADIUS_FIELD + 2, tokens.primary)
+        self.paint_focus(painter, area, RADIUS_FIELD + 2)
 
     def _render(self) -> None:
         self.setText(self._appearance.text(f"preset.{self.preset}"))
@@ -223,34 +205,16 @@ class PlanRow(QWidget):
         layout.addWidget(remove)
 
 
-class _NameButton(QAbstractButton):
+class _NameButton(Clickable):
     def __init__(self, appearance: Appearance, name: MessageValue) -> None:
-        super().__init__()
-        self._appearance = appearance
+        super().__init__(appearance)
         self._name = name
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         appearance.languageChanged.connect(self._render)
-        appearance.themeChanged.connect(self.update)
         self._render()
 
     def sizeHint(self) -> QSize:
         return QSize(200, 34)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
-            self.click()
-        else:
-            super().keyPressEvent(event)
-
-    def enterEvent(self, event: QEnterEvent) -> None:
-        super().enterEvent(event)
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        super().leaveEvent(event)
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         tokens = self._appearance.tokens
@@ -260,8 +224,7 @@ class _NameButton(QAbstractButton):
         painter.setFont(font(TextRole.BODY))
         ink = tokens.primary_ink if self.underMouse() else tokens.text
         draw_text(painter, area.adjusted(30, 0, -4, 0), self.text(), ink)
-        if self.hasFocus():
-            focus_ring(painter, area, RADIUS_FIELD, tokens.primary)
+        self.paint_focus(painter)
 
     def _render(self) -> None:
         self.setText(self._appearance.said(self._name))

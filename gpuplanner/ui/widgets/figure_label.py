@@ -1,16 +1,16 @@
 """A number that matters: large, with its unit, and below it how sure it is. A click asks for its explanation."""
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QEnterEvent, QFontMetricsF, QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetricsF, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
-from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_box
+from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
 from gpuplanner.ui.tokens import RADIUS_FIELD
-from gpuplanner.ui.widgets.focus import KeyboardFocus
+from gpuplanner.ui.widgets.clickable import Clickable
 from gpuplanner.units import Shown
 
 MISSING = "—"
@@ -32,7 +32,7 @@ def certainty_text(appearance: Appearance, figure: Figure) -> str:
     return range_text(appearance, figure) or appearance.text(Message(f"certainty.{figure.certainty.name.lower()}"))
 
 
-class FigureLabel(KeyboardFocus, QAbstractButton):
+class FigureLabel(Clickable):
     """Label, number with unit, and a muted line. Without a figure it is a dash, and the line says what is missing."""
 
     explained = Signal()
@@ -47,19 +47,16 @@ class FigureLabel(KeyboardFocus, QAbstractButton):
         large: bool = True,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
-        self._appearance = appearance
+        super().__init__(appearance, parent)
         self._label = label
         self._figure = figure
         self._note = note
         self._number_role = TextRole.FIGURE if large else TextRole.TITLE
         self._number_height = 32 if large else 22
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.clicked.connect(self._ask)
         for signal in (appearance.languageChanged, appearance.displayChanged):
             signal.connect(self._render)
-        appearance.themeChanged.connect(self.update)
         self._render()
 
     def set_figure(self, figure: Figure | None, note: MessageValue = "") -> None:
@@ -99,20 +96,6 @@ class FigureLabel(KeyboardFocus, QAbstractButton):
         unit = QFontMetricsF(font(TextRole.LABEL)).horizontalAdvance(shown.unit) + 5
         return QSize(int(number + unit + 4), self.sizeHint().height())
 
-    def enterEvent(self, event: QEnterEvent) -> None:
-        super().enterEvent(event)
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        super().leaveEvent(event)
-        self.update()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
-            self.click()
-        else:
-            super().keyPressEvent(event)
-
     def paintEvent(self, event: QPaintEvent) -> None:
         tokens = self._appearance.tokens
         painter = painter_for(self)
@@ -133,8 +116,7 @@ class FigureLabel(KeyboardFocus, QAbstractButton):
         painter.setFont(font(TextRole.LABEL))
         painter.setPen(tokens.muted)
         painter.drawText(int(2 + width + 5), int(baseline), shown.unit)
-        if self.shows_focus:
-            focus_ring(painter, area, RADIUS_FIELD, tokens.primary)
+        self.paint_focus(painter)
 
     def _explainable(self) -> bool:
         return self._figure is not None

@@ -2,20 +2,21 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QEnterEvent, QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QSizePolicy
+from PySide6.QtCore import QRectF, QSize, Signal
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QSizePolicy
 
 from gpuplanner.engine.estimate import Change
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
-from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_box
+from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
 from gpuplanner.ui.plan_place.results.figure_ids import short_name_of
 from gpuplanner.ui.plan_place.results.verdict_card import VERDICTS
 from gpuplanner.ui.tokens import RADIUS_FIELD
 from gpuplanner.ui.widgets.card import Card
+from gpuplanner.ui.widgets.clickable import Clickable
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
 
@@ -61,20 +62,16 @@ class ChangesCard(Card):
         self.body.addWidget(row)
 
 
-class ChangeRow(QAbstractButton):
+class ChangeRow(Clickable):
     """What to change at the left, what it comes to at the right."""
 
     def __init__(self, appearance: Appearance) -> None:
-        super().__init__()
-        self._appearance = appearance
+        super().__init__(appearance)
         self._change: Change | None = None
         self._result = ""
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         for signal in (appearance.languageChanged, appearance.displayChanged):
             signal.connect(self._render)
-        appearance.themeChanged.connect(self.update)
 
     def show_change(self, change: Change) -> None:
         """Show another change."""
@@ -87,20 +84,6 @@ class ChangeRow(QAbstractButton):
 
     def sizeHint(self) -> QSize:
         return QSize(240, _HEIGHT)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
-            self.click()
-        else:
-            super().keyPressEvent(event)
-
-    def enterEvent(self, event: QEnterEvent) -> None:
-        super().enterEvent(event)
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        super().leaveEvent(event)
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._change is None:
@@ -117,8 +100,7 @@ class ChangeRow(QAbstractButton):
         draw_text(painter, words, self.text(), tokens.primary_ink if self.underMouse() else tokens.text)
         painter.setFont(font(TextRole.LABEL))
         draw_text(painter, words.translated(0, 18), self._result, tokens.muted)
-        if self.hasFocus():
-            focus_ring(painter, area, RADIUS_FIELD, tokens.primary)
+        self.paint_focus(painter)
 
     def _render(self) -> None:
         change, appearance = self._change, self._appearance

@@ -1,30 +1,30 @@
 """A number in a line of text that can be asked how it came about: its name muted, the number after it."""
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QEnterEvent, QFontMetricsF, QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
+from PySide6.QtCore import QRectF, QSize, Signal
+from PySide6.QtGui import QFontMetricsF, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gpuplanner.figures import Figure
 from gpuplanner.messages import MessageValue
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
-from gpuplanner.ui.painting import draw_text, focus_ring, painter_for
+from gpuplanner.ui.painting import draw_text, painter_for
 from gpuplanner.ui.plan_place.captions import figure_tip
 from gpuplanner.ui.tokens import RADIUS_TAG
+from gpuplanner.ui.widgets.clickable import Clickable
 from gpuplanner.ui.widgets.figure_label import MISSING
 
 _HEIGHT = 22
 _SPACE = 5.0
 
 
-class FigureLink(QAbstractButton):
+class FigureLink(Clickable):
     """`asked` is emitted by a click; nothing is asked of a number that is not known."""
 
     asked = Signal()
 
     def __init__(self, appearance: Appearance, name: MessageValue = "", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._appearance = appearance
+        super().__init__(appearance, parent)
         self._name = name
         self._figure: Figure | None = None
         self._lacking: MessageValue = ""
@@ -33,7 +33,6 @@ class FigureLink(QAbstractButton):
         self.clicked.connect(self._ask)
         for signal in (appearance.languageChanged, appearance.displayChanged):
             signal.connect(self._render)
-        appearance.themeChanged.connect(self.update)
         self._render()
 
     def set_figure(self, figure: Figure | None, name: MessageValue | None = None, lacking: MessageValue = "") -> None:
@@ -63,20 +62,6 @@ class FigureLink(QAbstractButton):
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
-            self.click()
-        else:
-            super().keyPressEvent(event)
-
-    def enterEvent(self, event: QEnterEvent) -> None:
-        super().enterEvent(event)
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        super().leaveEvent(event)
-        self.update()
-
     def paintEvent(self, event: QPaintEvent) -> None:
         tokens = self._appearance.tokens
         painter = painter_for(self)
@@ -94,8 +79,7 @@ class FigureLink(QAbstractButton):
         draw_text(painter, QRectF(at, 0, value_width + 2, area.height()), value, ink)
         if hot:
             painter.fillRect(QRectF(at, area.center().y() + 8, value_width, 1), tokens.primary_ink)
-        if self.hasFocus():
-            focus_ring(painter, QRectF(self.rect()), RADIUS_TAG, tokens.primary)
+        self.paint_focus(painter, radius=RADIUS_TAG)
 
     def _said(self) -> str:
         return self._appearance.said(self._name)
@@ -108,9 +92,7 @@ class FigureLink(QAbstractButton):
         said = self._said()
         self.setText(f"{said} {self.value_text()}".strip())
         self.setAccessibleName(self.text())
-        known = self._figure is not None
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if known else Qt.FocusPolicy.NoFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor if known else Qt.CursorShape.ArrowCursor)
+        self.set_clickable(clickable=self._figure is not None)
         self.setToolTip(figure_tip(said, self._figure, self._appearance) if self._figure is not None else "")
         self.updateGeometry()
         self.update()

@@ -8,8 +8,8 @@ from PySide6.QtCore import Signal
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fields.field import Field as Frame
+from gpuplanner.ui.fields.pick_box import PickBox
 from gpuplanner.ui.plan_place.picker import Picker, PickItem
-from gpuplanner.ui.plan_place.wizard.dropdown import Dropdown
 from gpuplanner.ui.plan_place.wizard.fields import Field
 from gpuplanner.ui.plan_place.wizard.row import Row
 
@@ -21,10 +21,10 @@ class SeveralRow(Row):
         """`find` gives what can be chosen, unchecked."""
         self._find = find
         self._chosen: tuple[str, ...] = ()
-        self._dropdown = Dropdown(appearance)
-        frame = Frame(appearance, field.label, self._dropdown, help_text=field.help)
-        super().__init__(appearance, field, frame, self._dropdown)
-        self._dropdown.opened.connect(self._open)
+        self._box = PickBox(appearance)
+        frame = Frame(appearance, field.label, self._box, help_text=field.help)
+        super().__init__(appearance, field, frame, self._box)
+        self._box.opened.connect(self._open)
         appearance.languageChanged.connect(self._render)
         self._render()
 
@@ -42,18 +42,18 @@ class SeveralRow(Row):
 
     def _render(self) -> None:
         name = self._appearance.text(self.field.label)
-        self._dropdown.setAccessibleName(name)
+        self._box.setAccessibleName(name)
         names = {item.id: item.title for item in self._find("")}
         shown = ", ".join(names.get(i, i) for i in self._chosen)
-        self._dropdown.show_choice(shown or self._appearance.text("planui.any"), muted=not shown)
-        self._dropdown.setToolTip(shown)
+        self._box.show_choice(shown or self._appearance.text("planui.any"), muted=not shown)
+        self._box.setToolTip(shown)
 
     def _open(self) -> None:
         picker = Picker(
-            self._appearance, self._offered, msg("planui.search"), msg("planui.nothing_found"), parent=self._dropdown
+            self._appearance, self._offered, msg("planui.search"), msg("planui.nothing_found"), parent=self._box
         )
         picker.picked.connect(self._toggle)
-        picker.open_below(self._dropdown, 300)
+        picker.open_below(self._box, 300)
 
     def _offered(self, query: str) -> Sequence[PickItem]:
         items = self._find(query)
@@ -76,25 +76,25 @@ class ModelRow(Row):
     wanted = Signal()
 
     def __init__(self, appearance: Appearance, field: Field) -> None:
-        self._dropdown = Dropdown(appearance)
-        frame = Frame(appearance, field.label, self._dropdown, help_text=field.help)
-        super().__init__(appearance, field, frame, self._dropdown)
-        self._dropdown.opened.connect(self.wanted)
+        self._box = PickBox(appearance)
+        frame = Frame(appearance, field.label, self._box, help_text=field.help)
+        super().__init__(appearance, field, frame, self._box)
+        self._box.opened.connect(self.wanted)
         appearance.languageChanged.connect(self._render)
         self._render()
 
     @property
-    def button(self) -> Dropdown:
+    def button(self) -> PickBox:
         """What the picker opens below."""
-        return self._dropdown
+        return self._box
 
     def set_value(self, value: Any) -> None:
         """The model is shown by `show_model`, since its name is in the catalog."""
 
     def show_model(self, name: str, size: str) -> None:
         """Show the name of the model and how large it is."""
-        self._dropdown.show_choice(name, size)
-        self._dropdown.setToolTip(name)
+        self._box.show_choice(name, size)
+        self._box.setToolTip(name)
 
     def _render(self) -> None:
-        self._dropdown.setAccessibleName(self._appearance.text(self.field.label))
+        self._box.setAccessibleName(self._appearance.text(self.field.label))
