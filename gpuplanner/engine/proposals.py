@@ -211,7 +211,9 @@ def _on(made: Estimate, machine_of: Any) -> Iterator[Proposal]:
     if not within_limits(machine):
         return
     workload = made.plan.workload
-    free = {"tensor_parallel": None, "pipeline_parallel": None}
+    free: dict[str, Any] = {"tensor_parallel": None, "pipeline_parallel": None}
+    if isinstance(workload, Serving):
+        free |= {"attention_ranks": None}
     plan = made.plan.model_copy(update={"machine": choice_of(machine), "workload": workload.model_copy(update=free)})
     what = msg("change.machine", count=machine.gpus, gpu=machine.gpu.name)
     yield Proposal(what, plan, machine)

@@ -229,7 +229,7 @@ def _way(way: WayNumbers, workload: Serving, model: ModelArchitecture, precision
     return Way(
         tensor_parallel=int(way.tensor_parallel),
         pipeline_parallel=int(way.pipeline_parallel),
-        expert_parallel=int(way.tensor_parallel) if workload.expert_parallel and model.is_moe else 1,
+        expert_parallel=int(way.expert_parallel),
         data_parallel=int(way.attention_ranks),
         replicas=int(way.replicas),
         choices={

@@ -4,15 +4,16 @@ Of the ways in which the server starts, those that hold all requests and keep th
 the way that gives the most tokens a second, which for a given number of clients is also the quickest.
 """
 
+from dataclasses import replace
 from math import gcd, inf
 
 import numpy as np
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
+from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers, stack
 from gpuplanner.engine.serving_numbers import serving_numbers
-from gpuplanner.engine.serving_ways import COPIES, serving_ways
+from gpuplanner.engine.serving_ways import COPIES, Degrees, Shape, serving_ways, splits
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.serving import Server, Serving
 
@@ -25,39 +26,58 @@ def heads_in_common(model: ModelArchitecture) -> int:
     return gcd(*(group.attention.heads for group in model.groups))
 
 
+def shape_of(model: ModelArchitecture) -> Shape:
+    """What of a model decides how it can be laid out."""
+    return Shape(heads_in_common(model), model.layers, max(group.mlp.experts for group in model.groups))
+
+
+def degrees_of(workload: Serving) -> Degrees:
+    """The parallel degrees that a plan fixes for its server."""
+    tensor, attention, spread = workload.tensor_parallel, workload.attention_ranks, workload.expert_parallel
+    if workload.server in LAYERS_ONLY:
+        tensor, attention, spread = tensor or 1, 1, False
+    return Degrees(tensor, workload.pipeline_parallel, attention, spread)
+
+
 def ways_on(machine: Machine, model: ModelArchitecture, workload: Serving) -> list[WayNumbers]:
     """The ways of serving on this machine, all its GPUs used. Raises InputError when there is none."""
-    tensor, pipeline = workload.tensor_parallel, workload.pipeline_parallel
-    if workload.server in LAYERS_ONLY:
-        tensor = tensor or 1
+    shape, degrees = shape_of(model), degrees_of(workload)
     spanning = machine.nodes > 1 and machine.host.network_bytes_per_s is not None
-    found = serving_ways(machine.gpus_per_node, heads_in_common(model), model.layers, tensor, pipeline, spanning)
+    found = serving_ways(machine.gpus_per_node, shape, degrees, spanning)
     ways = []
     if found is not None:
         for row in range(0, len(found.nodes), len(COPIES)):
             groups = machine.nodes // int(found.nodes_of_replica[row])
-            degrees = float(found.tensor_parallel[row]), float(found.pipeline_parallel[row])
-            beside = max(machine.gpus_per_node // int(degrees[0] * degrees[1]), 1)
+            tensor, pipeline = float(found.tensor_parallel[row]), float(found.pipeline_parallel[row])
+            beside = max(machine.gpus_per_node // int(tensor * pipeline), 1)
             if groups:
-                ways.append(WayNumbers(*degrees, float(groups * beside)))
+                split = float(found.attention_ranks[row]), float(found.expert_parallel[row])
+                ways.append(WayNumbers(tensor, pipeline, float(groups * beside), *split))
     if not ways:
-        ways = _partial(machine, model, workload)
+        ways = _partial(machine, shape, degrees)
     if not ways:
         raise InputError(
-            msg("serving.no_layout", tensor=tensor or 1, pipeline=pipeline or 1, gpus=machine.gpus_per_node)
+            msg(
+                "serving.no_layout",
+                tensor=degrees.tensor or 1,
+                pipeline=degrees.pipeline or 1,
+                groups=degrees.attention or 1,
+                gpus=machine.gpus_per_node,
+            )
         )
     return ways
 
 
-def _partial(machine: Machine, model: ModelArchitecture, workload: Serving) -> list[WayNumbers]:
+def _partial(machine: Machine, shape: Shape, asked: Degrees) -> list[WayNumbers]:
     """A way that the person asked for although it leaves GPUs of a node unused."""
-    tensor, pipeline = workload.tensor_parallel or 1, workload.pipeline_parallel or 1
-    asked = workload.tensor_parallel or workload.pipeline_parallel
-    divided = heads_in_common(model) % tensor == 0 and pipeline <= model.layers
-    if not asked or not divided or tensor * pipeline > machine.gpus_per_node:
+    tensor, pipeline = asked.tensor or 1, asked.pipeline or 1
+    stated = asked.tensor or asked.pipeline
+    if not stated or pipeline > shape.layers or tensor * pipeline > machine.gpus_per_node:
         return []
+    replicas = float(machine.gpus_per_node // (tensor * pipeline) * machine.nodes)
     return [
-        WayNumbers(float(tensor), float(pipeline), float(machine.gpus_per_node // (tensor * pipeline) * machine.nodes))
+        WayNumbers(float(tensor), float(pipeline), replicas, float(groups), float(experts))
+        for groups, experts in splits(tensor, shape, asked)
     ]
 
 
@@ -72,11 +92,13 @@ def best_way(
     """The way to take: it starts, holds all requests, keeps the goals, and gives most; else what comes nearest."""
     if len(ways) == 1:
         return ways[0]
-    tensor, pipeline, replicas = (
-        np.array([getattr(way, name) for way in ways]) for name in ("tensor_parallel", "pipeline_parallel", "replicas")
+    plain = all(way.plain for way in ways)
+    stacked = stack(ways)
+    numbers = serving_numbers(
+        model, gpu, server, load, replace(stacked, attention_ranks=1.0, expert_parallel=1.0) if plain else stacked
     )
-    numbers = serving_numbers(model, gpu, server, load, WayNumbers(tensor, pipeline, replicas))
-    starts = np.broadcast_to(numbers.memory.starts, tensor.shape)
+    replicas = np.asarray(stacked.replicas)
+    starts = np.broadcast_to(numbers.memory.starts, replicas.shape)
     waits = load.concurrency / replicas > np.asarray(numbers.places)
     queues = np.asarray(numbers.saturated) | waits if load.request_per_s is None else np.asarray(numbers.saturated)
     late = np.asarray(numbers.ttft_s) > (workload.ttft_goal_s or inf)

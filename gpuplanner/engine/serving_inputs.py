@@ -107,6 +107,12 @@ class GpuNumbers:
     network_latency_s: Number
     send_bytes_per_s: Number
     send_latency_s: Number
+    all_to_all_efficiency: Number
+    all_to_all_efficiency_growth: Number
+    all_to_all_latency_s: Number
+    all_to_all_latency_growth: Number
+    network_all_to_all_efficiency: Number
+    network_all_to_all_latency_s: Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +122,10 @@ class ServerNumbers:
     `whole`: 1 where the pool is taken whole at the start, 0 where only what the slots need; `admits_whole`: 1 where a
     request is let in only when its last token will fit too; `shares_step`: 1 where prompts are computed in the same
     pass as decode steps (chunked prefill), 0 where each has a pass of its own; `stages_overlap`: 1 where pipeline
-    stages work at once on different requests. `offline_share`: what a list of requests reaches of the steady rate.
-    `offload_bytes`: weights that each GPU leaves in host memory, read over PCIe in every pass.
+    stages work at once on different requests; `copies_dense`: 1 where groups that attend to requests of their own each
+    hold the dense MLPs and the output projection, 0 where these are split over all ranks. `offline_share`: what a list
+    of requests reaches of the steady rate. `offload_bytes`: weights that each GPU leaves in host memory, read over PCIe
+    in every pass.
     """
 
     memory_share: Number
@@ -137,6 +145,7 @@ class ServerNumbers:
     window_blocks: Number
     shares_step: Number
     stages_overlap: Number
+    copies_dense: Number
     step_s: Number
     sequence_s: Number
     request_s: Number
@@ -164,24 +173,38 @@ class LoadNumbers:
 
 @dataclass(frozen=True, slots=True)
 class WayNumbers:
-    """Parallel degrees. `attention_ranks`: groups of the tensor-parallel ranks that attend to requests of their own."""
+    """Parallel degrees. `tensor_parallel`: all ranks that share a stage's layers; `attention_ranks`: groups of them
+    that attend to requests of their own; `expert_parallel`: ranks over which whole experts are spread, 1 where each
+    expert is split over all ranks.
+    """
 
     tensor_parallel: Number
     pipeline_parallel: Number
     replicas: Number
     attention_ranks: Number = 1.0
+    expert_parallel: Number = 1.0
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing but tensor parallelism divides the ranks of a stage, in no configuration."""
+        return all(isinstance(d, float) and d == 1.0 for d in (self.attention_ranks, self.expert_parallel))
 
 
-def stack(numbers: Sequence[T]) -> T:
-    """One value with arrays instead of floats, an element for each of `numbers` (all of one type)."""
+def stack(numbers: Sequence[T], equal_as_floats: bool = False) -> T:
+    """One value with arrays instead of floats, an element for each of `numbers` (all of one type).
+
+    `equal_as_floats`: what is the same in all of them stays a float, which arithmetic does not have to go through.
+    """
     first = numbers[0]
-    columns: dict[str, NDArray[Any]] = {
-        f.name: np.array([getattr(n, f.name) for n in numbers], dtype=np.float64)
-        for f in fields(first)  # type: ignore[arg-type]
-    }
+    columns: dict[str, Number] = {}
+    for field in fields(first):  # type: ignore[arg-type]
+        column = np.array([getattr(n, field.name) for n in numbers], dtype=np.float64)
+        equal = equal_as_floats and bool((column == column[0]).all())
+        columns[field.name] = float(column[0]) if equal else column
     return type(first)(**columns)
 
 
 def take(numbers: T, index: NDArray[Any]) -> T:
     """The rows `index` of a value made by `stack`."""
-    return type(numbers)(**{f.name: getattr(numbers, f.name)[index] for f in fields(numbers)})  # type: ignore[arg-type]
+    columns = {f.name: getattr(numbers, f.name) for f in fields(numbers)}  # type: ignore[arg-type]
+    return type(numbers)(**{n: c[index] if isinstance(c, np.ndarray) else c for n, c in columns.items()})

@@ -10,7 +10,7 @@ from math import inf
 from gpuplanner.catalog.efficiency import Efficiencies, Efficiency
 from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.formulas.gpu_memory import slice_memory_bytes, usable_memory_bytes
-from gpuplanner.engine.links import Collective, network_bytes_per_s_per_gpu, pcie_bytes_per_s, reach
+from gpuplanner.engine.links import NETWORK, Collective, network_bytes_per_s_per_gpu, pcie_bytes_per_s, reach
 from gpuplanner.engine.machine import Machine, Topology
 from gpuplanner.engine.serving_inputs import GpuNumbers, ServerNumbers
 from gpuplanner.facts import MissingFactError
@@ -153,6 +153,8 @@ def _exchange(machine: Machine, efficiencies: Efficiencies) -> dict[str, float]:
             "gpus_per_node": 1.0, "link_bytes_per_s": inf, "link_efficiency": 1.0, "link_efficiency_growth": 0.0,
             "link_latency_s": 0.0, "link_latency_growth": 0.0, "network_bytes_per_s": inf, "network_efficiency": 1.0,
             "network_latency_s": 0.0, "send_bytes_per_s": inf, "send_latency_s": 0.0,
+            "all_to_all_efficiency": 1.0, "all_to_all_efficiency_growth": 0.0, "all_to_all_latency_s": 0.0,
+            "all_to_all_latency_growth": 0.0, "network_all_to_all_efficiency": 1.0, "network_all_to_all_latency_s": 0.0,
         }  # fmt: skip
     topology = Topology.PCIE if machine.topology is Topology.SINGLE else machine.topology
     link = reach(efficiencies, machine.gpu, Collective.ALL_REDUCE, topology)
@@ -165,14 +167,21 @@ def _exchange(machine: Machine, efficiencies: Efficiencies) -> dict[str, float]:
         own = efficiencies.find("exchange", machine.gpu, Topology.PCIE)
         efficiency, growth = own["efficiency"], own["efficiency_growth"]
     send = reach(efficiencies, machine.gpu, Collective.SEND, topology)
+    spread = reach(efficiencies, machine.gpu, Collective.ALL_TO_ALL, topology)
     rate = inf if machine.link_bytes_per_s is None else machine.link_bytes_per_s
-    between = {"network_bytes_per_s": inf, "network_efficiency": 1.0, "network_latency_s": 0.0}
+    between = {
+        "network_bytes_per_s": inf, "network_efficiency": 1.0, "network_latency_s": 0.0,
+        "network_all_to_all_efficiency": 1.0, "network_all_to_all_latency_s": 0.0,
+    }  # fmt: skip
     if machine.nodes > 1 and machine.host.network_bytes_per_s is not None:
-        network = reach(efficiencies, machine.gpu, Collective.ALL_REDUCE, "network")
+        network = reach(efficiencies, machine.gpu, Collective.ALL_REDUCE, NETWORK)
+        wide = reach(efficiencies, machine.gpu, Collective.ALL_TO_ALL, NETWORK)
         between = {
             "network_bytes_per_s": network_bytes_per_s_per_gpu(machine),
             "network_efficiency": network.efficiency,
             "network_latency_s": network.latency_s,
+            "network_all_to_all_efficiency": wide.efficiency,
+            "network_all_to_all_latency_s": wide.latency_s,
         }
     return {
         "gpus_per_node": float(machine.gpus_per_node),
@@ -183,6 +192,10 @@ def _exchange(machine: Machine, efficiencies: Efficiencies) -> dict[str, float]:
         "link_latency_growth": latency_growth,
         "send_bytes_per_s": rate * send.efficiency,
         "send_latency_s": send.latency_s,
+        "all_to_all_efficiency": spread.efficiency,
+        "all_to_all_efficiency_growth": spread.efficiency_growth,
+        "all_to_all_latency_s": spread.latency_s,
+        "all_to_all_latency_growth": spread.latency_growth,
         **between,
     }
 
@@ -231,6 +244,7 @@ def server_numbers(serving: Serving, gpu: Gpu, efficiencies: Efficiencies, profi
         window_blocks=found["window_blocks"],
         shares_step=chunked,
         stages_overlap=found["stages_overlap"],
+        copies_dense=found["copies_dense"],
         step_s=found["step_s"],
         sequence_s=found["sequence_s"],
         request_s=found["request_s"],

@@ -6,9 +6,10 @@ Pure arithmetic on floats or arrays; the formulas stand in `formulas/`.
 from dataclasses import dataclass
 from math import inf
 
-from gpuplanner.engine.formulas import kv_cache, serving_pool, serving_time, weights
+from gpuplanner.engine.formulas import kv_cache, moe, serving_pool, serving_time, weights
 from gpuplanner.engine.formulas.elementwise import Condition, Number, maximum, minimum, where
 from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
+from gpuplanner.engine.serving_passes import dense_copies
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +41,15 @@ def memory_numbers(
     """Memory of the fullest GPU, and the pool that the server is left with."""
     tensor, stages = way.tensor_parallel, way.pipeline_parallel
     stage = weights.layers_of_fullest_stage(model.layers, stages)
+    copies = dense_copies(server, way)
+    experts: Number = model.expert_bytes
+    if not way.plain:
+        experts = moe.spread_expert_bytes(experts, model.experts, way.expert_parallel)
     weight = weights.weight_bytes_per_gpu(
-        model.attention_bytes * way.attention_ranks + model.mlp_bytes + model.expert_bytes,
+        weights.layer_matrix_bytes(model.attention_bytes, way.attention_ranks, model.mlp_bytes, copies, experts),
         model.copied_bytes,
         weights.edge_bytes(
-            model.head_bytes, model.embedding_bytes * server.embedding_on_gpu, model.beside_bytes, stages
+            model.head_bytes, model.embedding_bytes * server.embedding_on_gpu, model.beside_bytes, stages, copies
         ),
         model.layers,
         stage,
@@ -52,7 +57,7 @@ def memory_numbers(
         server.offload_bytes,
     )
     runtime = serving_pool.runtime_bytes(server.context_bytes, server.peer_bytes, tensor, stages)
-    activations = _activations(model, server, tensor)
+    activations = _activations(model, server, tensor / way.attention_ranks)
     graphs = serving_pool.graph_bytes(server.graph_layer_bytes, stage)
     fixed = serving_pool.fixed_bytes(weight, runtime, activations, graphs)
     pool = serving_pool.pool_bytes(
@@ -66,7 +71,7 @@ def memory_numbers(
         server.counts_activations,
     )
     context = serving_time.mean_context_tokens(load.input_tokens, load.output_tokens)
-    copies = server.cache_copies
+    doubled = server.cache_copies
     reserved = reserved_sequence_bytes(model, server, way, stage, load.max_length)
     return MemoryNumbers(
         weight_bytes=weight,
@@ -76,8 +81,8 @@ def memory_numbers(
         fixed_bytes=fixed,
         pool_bytes=pool,
         bytes_per_token=sequence_bytes(model, way, stage, 1.0, with_state=False),
-        sequence_bytes=sequence_bytes(model, way, stage, load.input_tokens + load.output_tokens, copies),
-        mean_sequence_bytes=sequence_bytes(model, way, stage, context, copies),
+        sequence_bytes=sequence_bytes(model, way, stage, load.input_tokens + load.output_tokens, doubled),
+        mean_sequence_bytes=sequence_bytes(model, way, stage, context, doubled),
         reserved_sequence_bytes=reserved,
         least_memory_share=serving_pool.least_memory_share(
             weight, runtime, activations, graphs, server.counts_activations, reserved, gpu.usable_bytes

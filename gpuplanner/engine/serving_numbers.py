@@ -24,7 +24,14 @@ from gpuplanner.engine.formulas import serving_pool, serving_time
 from gpuplanner.engine.formulas.elementwise import Condition, Number, maximum, minimum, where
 from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
 from gpuplanner.engine.serving_memory import MemoryNumbers, memory_numbers
-from gpuplanner.engine.serving_passes import GroupReach, PassNumbers, decode_step, group_reach, prefill_pass
+from gpuplanner.engine.serving_passes import (
+    GroupReach,
+    PassNumbers,
+    decode_step,
+    dense_copies,
+    group_reach,
+    prefill_pass,
+)
 from gpuplanner.workload.serving import Serving
 
 RATE_ITERATIONS = 4
@@ -83,11 +90,18 @@ def serving_numbers(
     memory = memory_numbers(model, gpu, server, load, way)
     admitted = where(server.admits_whole > 0, memory.sequence_bytes, memory.mean_sequence_bytes)
     fits = serving_pool.sequences_in_pool(memory.pool_bytes, admitted, way.attention_ranks)
-    places = serving_pool.resident_sequences(server.max_sequences, server.max_sequences, fits)
+    places = serving_pool.resident_sequences(most_sequences(server, way), most_sequences(server, way), fits)
     parts = model, gpu, server, load, way, group_reach(gpu, way)
     if load.request_per_s is None:
         return _closed(parts, memory, places, fits)
     return _open(parts, memory, places, load.request_per_s / way.replicas)
+
+
+def most_sequences(server: ServerNumbers, way: WayNumbers) -> Number:
+    """Requests that a replica lets in; where groups of ranks are servers of their own, each lets in as many."""
+    if way.plain:
+        return server.max_sequences
+    return serving_pool.replica_sequences(server.max_sequences, dense_copies(server, way))
 
 
 _Parts = tuple[ModelNumbers, GpuNumbers, ServerNumbers, LoadNumbers, WayNumbers, GroupReach]
@@ -97,7 +111,7 @@ def _closed(parts: _Parts, memory: MemoryNumbers, places: Number, fits: Number) 
     """A fixed number of clients, each of which asks again when it has been answered."""
     _, _, server, load, way, _ = parts
     offered = maximum(load.concurrency / way.replicas, 1.0)
-    resident = serving_pool.resident_sequences(offered, server.max_sequences, fits)
+    resident = serving_pool.resident_sequences(offered, most_sequences(server, way), fits)
     work = _work(parts, resident)
     cycle = serving_time.cycle_seconds(resident, work.share_s, load.output_tokens, work.step.total_s)
     rate = serving_time.requests_per_second(resident, cycle)
@@ -153,13 +167,13 @@ def _resident_at_rate(parts: _Parts, places: Number, rate: Number) -> tuple[Numb
 def _work(parts: _Parts, sequences: Number) -> _Work:
     model, gpu, server, load, way, group = parts
     prompt = maximum(load.input_tokens - load.prefix_tokens, 1.0)
-    prefill, passes = prefill_pass(
+    prefill, passes, lone = prefill_pass(
         model, gpu, server, way, group, prompt, load.prefix_tokens, sequences, load.output_tokens
     )
     context = serving_time.mean_context_tokens(load.input_tokens, load.output_tokens)
     step = decode_step(model, gpu, server, way, group, sequences, context)
     stages = 1.0 + (way.pipeline_parallel - 1.0) * server.stages_overlap
-    alone = serving_time.pipelined_prefill_seconds(prefill.total_s, passes, stages)
+    alone = serving_time.pipelined_prefill_seconds(lone, passes, stages)
     share = serving_time.prefill_share_seconds(prefill.total_s, passes, sequences, stages)
     return _Work(step, prefill, alone, share)
 

@@ -21,6 +21,7 @@ def step_parts(result: ServingNumbers, gpu: GpuNumbers, way: WayNumbers, spreads
         ("cache_read", step.attention_s, attention),
         ("between", step.between_s, Limit.HBM),
         ("exchange", step.exchange_s, link),
+        ("dispatch", step.dispatch_s, link),
         ("fetch", step.fetch_s, Limit.LINK),
         ("launch", step.launch_s, Limit.LATENCY),
         ("host", step.host_s, Limit.CPU),
@@ -35,7 +36,7 @@ def _prompt_limit(result: ServingNumbers, link: Limit) -> Limit:
     spent = {
         Limit.COMPUTE: float(prefill.compute_s + prefill.attention_s),
         Limit.HBM: float(prefill.weights_s),
-        link: float(prefill.exchange_s + prefill.fetch_s),
+        link: float(prefill.exchange_s + prefill.dispatch_s + prefill.fetch_s),
         Limit.LATENCY: float(prefill.launch_s),
     }
     return max(spent, key=lambda limit: spent[limit])

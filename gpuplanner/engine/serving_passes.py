@@ -10,6 +10,7 @@ from gpuplanner.engine.formulas.collectives import (
     group_efficiency,
     group_latency_seconds,
     send_seconds,
+    spanning_all_to_all_seconds,
     spanning_seconds,
 )
 from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum
@@ -21,7 +22,8 @@ class PassNumbers:
     """Seconds of one decode step, or of the prefill of one prompt, by what it goes to.
 
     `weights_s` and `compute_s`: reading and multiplying the matrices, which overlap in `matrices_s`; `cache_s`: reading
-    the cache, part of `attention_s`; `between_s`: norms, residuals and activations; `fetch_s`: weights from the host.
+    the cache, part of `attention_s`; `between_s`: norms, residuals and activations; `dispatch_s`: tokens to the ranks
+    of their experts and back; `fetch_s`: weights from the host.
     """
 
     weights_s: Number
@@ -31,6 +33,7 @@ class PassNumbers:
     attention_s: Number
     between_s: Number
     exchange_s: Number
+    dispatch_s: Number
     fetch_s: Number
     launch_s: Number
     host_s: Number
@@ -39,11 +42,29 @@ class PassNumbers:
 
 @dataclass(frozen=True, slots=True)
 class GroupReach:
-    """What the tensor-parallel group reaches on its links, and over how many nodes it spans."""
+    """What the tensor-parallel group reaches on its links, and over how many nodes it spans; the same in every pass.
+
+    `inner`: the ranks of it that attend to the same requests, `experts`: those over which whole experts are spread;
+    None where nothing but tensor parallelism divides them. `deviations`: how far the busiest rank lies above the mean.
+    """
 
     nodes: Number
     efficiency: Number
     latency_s: Number
+    inner: "GroupReach | None" = None
+    experts: "GroupReach | None" = None
+    deviations: Number = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Matrices:
+    """Reading and multiplying all matrices, both at once, and the FLOP in all and of the experts among them."""
+
+    weights_s: Number
+    compute_s: Number
+    total_s: Number
+    flops: Number
+    expert_flops: Number
 
 
 def decode_step(
@@ -59,7 +80,7 @@ def decode_step(
     ranks = way.tensor_parallel / way.attention_ranks
     rows = serving_time.decode_rows(sequences, way.pipeline_parallel, server.stages_overlap)
     own = maximum(rows / way.attention_ranks, 1.0)
-    weights_s, compute_s, matrices = _matrices(model, gpu, way, rows, own, 1.0, decoding=True)
+    matrices = _matrices(model, gpu, server, way, group, rows, own, 1.0, decoding=True)
     read: Number = 0.0
     flops: Number = 0.0
     for kind in model.cache:
@@ -74,12 +95,16 @@ def decode_step(
     multiply = gemm.multiply_seconds(flops, gpu.attention_flop_per_s, gpu.attention_utilisation)
     attend = attention.decode_attention_seconds(cache_s, multiply)
     between = _between(model, gpu, way, own)
-    exchange = _exchange(model, gpu, way, group, rows, 1.0)
+    exchange = _exchange(model, gpu, server, way, group, rows, own, 1.0)
+    dispatch = _dispatch(model, gpu, way, group, rows, 1.0)
     launch = serving_time.launch_seconds(model.layers, gpu.layer_s, model.moe_layers, gpu.moe_layer_s)
     host = serving_time.host_seconds(server.step_s, server.sequence_s, sequences)
     fetch = _fetch(server, way, 1.0)
-    total = serving_time.step_seconds(matrices, attend, between, exchange, fetch, launch, host)
-    return PassNumbers(weights_s, compute_s, matrices, cache_s, attend, between, exchange, fetch, launch, host, total)
+    total = serving_time.step_seconds(matrices.total_s, attend, between, exchange, dispatch, fetch, launch, host)
+    return PassNumbers(
+        matrices.weights_s, matrices.compute_s, matrices.total_s, cache_s, attend, between, exchange, dispatch, fetch,
+        launch, host, total,
+    )  # fmt: skip
 
 
 def prefill_pass(
@@ -92,12 +117,14 @@ def prefill_pass(
     prefix: Number,
     sequences: Number,
     output_tokens: Number,
-) -> tuple[PassNumbers, Number]:
-    """The prefill of one prompt of `prompt` tokens after `prefix` cached ones, and the passes that it takes."""
-    rows = serving_time.prefill_rows(server.max_batched_tokens, prompt, sequences, output_tokens)
+) -> tuple[PassNumbers, Number, Number]:
+    """The prefill of one prompt of `prompt` tokens after `prefix` cached ones, the passes that it takes, and its time
+    where no other group of ranks has a prompt to compute.
+    """
+    rows = serving_time.prefill_rows(server.max_batched_tokens, prompt, sequences, output_tokens, way.attention_ranks)
     passes = serving_time.prefill_passes(prompt, rows)
     own = maximum(rows / way.attention_ranks, 1.0)
-    weights_s, compute_s, matrices = _matrices(model, gpu, way, rows, own, passes, decoding=False)
+    matrices = _matrices(model, gpu, server, way, group, rows, own, passes, decoding=False)
     flops: Number = 0.0
     scores: Number = 0.0
     for kind in model.cache:
@@ -109,50 +136,76 @@ def prefill_pass(
         gemm.read_seconds(scores, gpu.hbm_bytes_per_s, gpu.hbm_share),
     )
     between = _between(model, gpu, way, prompt)
-    exchange = _exchange(model, gpu, way, group, rows, passes)
+    exchange = _exchange(model, gpu, server, way, group, rows, own, passes)
+    dispatch = _dispatch(model, gpu, way, group, rows, passes)
     launch = serving_time.launch_seconds(model.layers, gpu.layer_s, model.moe_layers, gpu.moe_layer_s)
     own_pass = serving_time.own_pass_seconds(launch, server.step_s, passes, server.shares_step)
     fetch = _fetch(server, way, passes)
-    total = serving_time.step_seconds(matrices, attend, between, exchange, fetch, own_pass, 0.0)
-    numbers = PassNumbers(weights_s, compute_s, matrices, 0.0, attend, between, exchange, fetch, own_pass, 0.0, total)
-    return numbers, passes
+    total = serving_time.step_seconds(matrices.total_s, attend, between, exchange, dispatch, fetch, own_pass, 0.0)
+    numbers = PassNumbers(
+        matrices.weights_s, matrices.compute_s, matrices.total_s, 0.0, attend, between, exchange, dispatch, fetch,
+        own_pass, 0.0, total,
+    )  # fmt: skip
+    if way.plain:
+        return numbers, passes, total
+    own_s = serving_time.own_group_seconds(attend, between, matrices.total_s, matrices.flops, matrices.expert_flops)
+    return numbers, passes, serving_time.lone_prefill_seconds(total, way.attention_ranks, own_s)
 
 
 def _matrices(
     model: ModelNumbers,
     gpu: GpuNumbers,
+    server: ServerNumbers,
     way: WayNumbers,
+    group: GroupReach,
     rows: Number,
     own_rows: Number,
     passes: Number,
     decoding: bool,
-) -> tuple[Number, Number, Number]:
-    """Reading and multiplying all matrices in `passes` passes of `rows` rows, and both at once.
+) -> _Matrices:
+    """All matrices in `passes` passes of `rows` rows, of which a group that attends for itself has `own_rows`.
 
     The output projection sees every row while decoding, and only the last one of a prompt, which is left out.
     """
     tensor = way.tensor_parallel
     loaded: Number = 1.0
+    busy = rows
     if model.expert_bytes:
         loaded = moe.experts_loaded(model.experts, model.experts_per_token, rows)
+        if not way.plain:
+            busy = _busiest(model, way, group, rows)
+            loaded = moe.busiest_rank_loaded(loaded, model.experts, way.expert_parallel, group.deviations)
+    copies = dense_copies(server, way)
     read = moe.read_weight_bytes(
         model.attention_bytes, way.attention_ranks, model.mlp_bytes, model.head_bytes if decoding else 0.0,
         model.expert_bytes, loaded, model.experts, tensor, model.copied_bytes,
+        copies,
     )  # fmt: skip
     weights_s = gemm.read_seconds(read, gpu.hbm_bytes_per_s, gpu.hbm_share, passes)
     pad = gpu.padding_tokens
-    mlp = gemm.matrix_flops(model.mlp_parameters, rows, pad, tensor)
+    dense_rows, dense_ranks = (rows, tensor) if way.plain else (maximum(rows / copies, 1.0), tensor / copies)
+    mlp = gemm.matrix_flops(model.mlp_parameters, dense_rows, pad, dense_ranks)
     attention_flops = gemm.matrix_flops(model.attention_parameters, own_rows, pad, tensor / way.attention_ranks)
     head: Number = 0.0
     experts: Number = 0.0
     if decoding:
-        head = gemm.matrix_flops(model.head_parameters, rows, pad, tensor)
+        head = gemm.matrix_flops(model.head_parameters, dense_rows, pad, dense_ranks)
     if model.active_expert_parameters:
-        chosen = moe.expert_rows(rows, gpu.expert_padding_tokens, loaded, model.experts_per_token)
+        chosen = moe.expert_rows(busy, gpu.expert_padding_tokens, loaded, model.experts_per_token)
         experts = gemm.matrix_flops(model.active_expert_parameters, chosen, 0.0, tensor)
     flops = gemm.all_matrix_flops(mlp, attention_flops, head, experts)
     compute_s = gemm.multiply_seconds(flops, gpu.flop_per_s, gpu.utilisation, passes)
-    return weights_s, compute_s, gemm.overlapped_seconds(weights_s, compute_s, gpu.overlap_loss)
+    together = gemm.overlapped_seconds(weights_s, compute_s, gpu.overlap_loss)
+    return _Matrices(weights_s, compute_s, together, flops, experts)
+
+
+def dense_copies(server: ServerNumbers, way: WayNumbers) -> Number:
+    """How many groups of ranks each hold the dense MLPs and the output projection."""
+    return 1.0 if way.plain else 1.0 + server.copies_dense * (way.attention_ranks - 1.0)
+
+
+def _busiest(model: ModelNumbers, way: WayNumbers, group: GroupReach, rows: Number) -> Number:
+    return moe.busiest_rank_tokens(rows, model.experts_per_token, model.experts, way.expert_parallel, group.deviations)
 
 
 def _between(model: ModelNumbers, gpu: GpuNumbers, way: WayNumbers, tokens: Number) -> Number:
@@ -171,24 +224,71 @@ def _fetch(server: ServerNumbers, way: WayNumbers, passes: Number) -> Number:
 
 
 def group_reach(gpu: GpuNumbers, way: WayNumbers) -> GroupReach:
-    """What the tensor-parallel group of a way reaches; the same in every pass."""
-    inside = minimum(way.tensor_parallel, gpu.gpus_per_node)
+    """What the ranks of a way reach together; the same in every pass."""
+    whole = _reducing(gpu, way.tensor_parallel)
+    if way.plain:
+        return whole
+    inside = minimum(way.expert_parallel, gpu.gpus_per_node)
     return GroupReach(
-        nodes=maximum(way.tensor_parallel / gpu.gpus_per_node, 1.0),
+        whole.nodes,
+        whole.efficiency,
+        whole.latency_s,
+        inner=_reducing(gpu, way.tensor_parallel / way.attention_ranks),
+        experts=GroupReach(
+            nodes=maximum(way.expert_parallel / gpu.gpus_per_node, 1.0),
+            efficiency=group_efficiency(gpu.all_to_all_efficiency, gpu.all_to_all_efficiency_growth, inside),
+            latency_s=group_latency_seconds(gpu.all_to_all_latency_s, gpu.all_to_all_latency_growth, inside),
+        ),
+        deviations=moe.largest_deviation(way.expert_parallel),
+    )
+
+
+def _reducing(gpu: GpuNumbers, ranks: Number) -> GroupReach:
+    inside = minimum(ranks, gpu.gpus_per_node)
+    return GroupReach(
+        nodes=maximum(ranks / gpu.gpus_per_node, 1.0),
         efficiency=group_efficiency(gpu.link_efficiency, gpu.link_efficiency_growth, inside),
         latency_s=group_latency_seconds(gpu.link_latency_s, gpu.link_latency_growth, inside),
     )
 
 
 def _exchange(
-    model: ModelNumbers, gpu: GpuNumbers, way: WayNumbers, group: GroupReach, rows: Number, passes: Number
+    model: ModelNumbers,
+    gpu: GpuNumbers,
+    server: ServerNumbers,
+    way: WayNumbers,
+    group: GroupReach,
+    rows: Number,
+    own_rows: Number,
+    passes: Number,
 ) -> Number:
-    tensor, stages = way.tensor_parallel, way.pipeline_parallel
+    """Sums over ranks and sends between stages. Where tokens travel to their experts, nothing is summed over all ranks
+    but what the server splits over them.
+    """
     payload = serving_time.hidden_bytes(rows, model.hidden, model.activation_bytes)
-    reduce_s = spanning_seconds(
+    sum_s = _sum_seconds(payload, way.tensor_parallel, gpu, group)
+    send_s = send_seconds(payload, gpu.send_bytes_per_s, 1.0, gpu.send_latency_s)
+    sends = way.pipeline_parallel - 1.0
+    if group.inner is None:
+        return serving_time.exchange_seconds(passes, 2.0 * model.layers, sum_s, 0.0, 0.0, sends, send_s)
+    own = serving_time.hidden_bytes(own_rows, model.hidden, model.activation_bytes)
+    own_s = _sum_seconds(own, way.tensor_parallel / way.attention_ranks, gpu, group.inner)
+    dense = model.layers - model.moe_layers
+    whole = dense * (1.0 - server.copies_dense) + model.moe_layers * (1.0 - _travelling(way))
+    inner = model.layers + dense * server.copies_dense
+    return serving_time.exchange_seconds(passes, whole, sum_s, inner, own_s, sends, send_s)
+
+
+def _travelling(way: WayNumbers) -> Number:
+    """1 where tokens travel to the ranks of their experts; where all ranks have all tokens, none has to."""
+    return 1.0 * ((way.attention_ranks > 1) & (way.expert_parallel > 1))
+
+
+def _sum_seconds(payload: Number, ranks: Number, gpu: GpuNumbers, group: GroupReach) -> Number:
+    return spanning_seconds(
         payload,
         2.0,
-        tensor,
+        ranks,
         group.nodes,
         gpu.link_bytes_per_s,
         group.efficiency,
@@ -197,5 +297,28 @@ def _exchange(
         gpu.network_efficiency,
         gpu.network_latency_s,
     )
-    send_s = send_seconds(payload, gpu.send_bytes_per_s, 1.0, gpu.send_latency_s)
-    return serving_time.exchange_seconds(passes, model.layers, reduce_s, stages - 1.0, send_s)
+
+
+def _dispatch(
+    model: ModelNumbers, gpu: GpuNumbers, way: WayNumbers, group: GroupReach, rows: Number, passes: Number
+) -> Number:
+    """Tokens to the ranks of their experts and back; the rank that gets most of them decides."""
+    if group.experts is None or not model.moe_layers:
+        return 0.0
+    spread, chosen = way.expert_parallel, model.experts_per_token
+    busy = _busiest(model, way, group, rows)
+    payload = moe.dispatch_bytes(busy, way.tensor_parallel, spread, chosen, model.hidden, model.activation_bytes)
+    nodes = group.experts.nodes
+    crossing = moe.once_per_node_efficiency(gpu.network_all_to_all_efficiency, spread, nodes, chosen)
+    all_to_all_s = spanning_all_to_all_seconds(
+        payload,
+        spread,
+        nodes,
+        gpu.link_bytes_per_s,
+        group.experts.efficiency,
+        group.experts.latency_s,
+        gpu.network_bytes_per_s,
+        crossing,
+        gpu.network_all_to_all_latency_s,
+    )
+    return moe.dispatch_seconds(passes, model.moe_layers * _travelling(way), all_to_all_s)

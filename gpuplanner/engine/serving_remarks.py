@@ -7,9 +7,11 @@ from gpuplanner.catalog.architecture import ModelArchitecture, Role
 from gpuplanner.catalog.entries import GpuProperty
 from gpuplanner.engine.estimate import Memory
 from gpuplanner.engine.formulas.elementwise import Number
+from gpuplanner.engine.formulas.moe import busiest_rank_tokens, largest_deviation
 from gpuplanner.engine.formulas.serving_pool import whole_sequences
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.serving_choice import LAYERS_ONLY
+from gpuplanner.engine.serving_flags import layout_flags
 from gpuplanner.engine.serving_inputs import WayNumbers
 from gpuplanner.engine.serving_machine import SIXTEEN_BITS, Found
 from gpuplanner.engine.serving_model import precision_of
@@ -105,15 +107,30 @@ def _remarks(
         yield msg(
             "serving.experts_resident", loaded=int(result.resident), experts=max(g.mlp.experts for g in model.groups)
         )
-        if workload.expert_parallel and way.tensor_parallel > 1:
-            yield msg("serving.whole_experts", gpus=int(way.tensor_parallel))
+        yield from _experts(model, way, float(result.resident))
     elif workload.expert_parallel:
         yield msg("serving.no_experts")
+    if way.attention_ranks > 1:
+        yield msg("serving.attention_groups", groups=int(way.attention_ranks))
+    if way.attention_ranks > 1 or way.expert_parallel > 1:
+        yield msg("serving.start_with", flags=layout_flags(workload.server, way))
     if model.tower_parameters:
         yield msg("serving.tower_memory")
     if any(g.attention.window for g in model.groups):
         yield msg("serving.windows")
     yield from (msg(note) for note in model.notes)
+
+
+def _experts(model: ModelArchitecture, way: WayNumbers, requests: float) -> Iterator[Message]:
+    """How much the busiest GPU has more than the mean, where GPUs hold whole experts."""
+    if way.expert_parallel <= 1:
+        return
+    experts = max(g.mlp.experts for g in model.groups)
+    chosen = max(g.mlp.experts_per_token for g in model.groups)
+    away = largest_deviation(way.expert_parallel)
+    more = float(busiest_rank_tokens(requests, chosen, experts, way.expert_parallel, away)) / requests - 1.0
+    shown = str(show(more, Unit.RATIO, Display()))
+    yield msg("serving.whole_experts", gpus=int(way.expert_parallel), requests=int(requests), percent=shown)
 
 
 def unmet(

@@ -20,53 +20,110 @@ NODES_OF_A_REPLICA = (2, 4, 8)
 
 
 @dataclass(frozen=True, slots=True)
+class Shape:
+    """What of a model decides how it can be laid out. `heads`: ranks that the query heads of all layers divide into (0:
+    any); `experts`: of one layer, 0 for a dense model.
+    """
+
+    heads: int
+    layers: int
+    experts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Degrees:
+    """What a plan fixes, None what is tried. `spreads_experts`: whether whole experts are spread over the ranks.
+
+    A plan that fixes the tensor-parallel degree and says nothing of experts or attention has neither spread.
+    """
+
+    tensor: int | None = None
+    pipeline: int | None = None
+    attention: int | None = None
+    spreads_experts: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ServingWays:
-    """Ways of one machine, a row a layout and a column a number of copies. `nodes` and `replicas` are totals."""
+    """Ways of one machine, a row a layout and a column a number of copies. `nodes` and `replicas` are totals.
+
+    `plain`: in none of them attention is split by requests or whole experts are spread.
+    """
 
     tensor_parallel: Array
     pipeline_parallel: Array
     nodes_of_replica: Array
     nodes: Array
     replicas: Array
+    attention_ranks: Array
+    expert_parallel: Array
+    plain: bool
 
 
-def serving_ways(
-    gpus_per_node: int, heads: int, layers: int, tensor: int | None, pipeline: int | None, spanning: bool
-) -> ServingWays | None:
+def serving_ways(gpus_per_node: int, shape: Shape, degrees: Degrees, spanning: bool) -> ServingWays | None:
     """The ways of serving on nodes of `gpus_per_node` GPUs, None when no layout is possible.
 
     `spanning`: whether replicas may be spread over nodes (the network is known).
     """
-    layouts = list(_serving_layouts(gpus_per_node, heads, layers, tensor, pipeline, spanning))
+    layouts = list(dict.fromkeys(_layouts(gpus_per_node, shape, degrees, spanning)))
     if not layouts:
         return None
-    tp, pp, nodes = (np.array(column, dtype=np.float64)[:, None] for column in zip(*layouts, strict=True))
+    tp, pp, nodes, groups, experts = (
+        np.array(column, dtype=np.float64)[:, None] for column in zip(*layouts, strict=True)
+    )
     copies = np.array(COPIES, dtype=np.float64)[None, :]
     beside = np.maximum(np.floor(gpus_per_node / (tp * pp)), 1.0)
-    shape = (len(layouts), len(COPIES))
+    full = (len(layouts), len(COPIES))
     return ServingWays(
-        np.broadcast_to(tp, shape).ravel(),
-        np.broadcast_to(pp, shape).ravel(),
-        np.broadcast_to(nodes, shape).ravel(),
+        np.broadcast_to(tp, full).ravel(),
+        np.broadcast_to(pp, full).ravel(),
+        np.broadcast_to(nodes, full).ravel(),
         (nodes * copies).ravel(),
         (beside * copies).ravel(),
+        np.broadcast_to(groups, full).ravel(),
+        np.broadcast_to(experts, full).ravel(),
+        bool(np.all(groups == 1) and np.all(experts == 1)),
     )
 
 
-def _serving_layouts(
-    gpus_per_node: int, heads: int, layers: int, tensor: int | None, pipeline: int | None, spanning: bool
-) -> Iterator[tuple[int, int, int]]:
-    """Tensor-parallel degree, pipeline stages, nodes of one replica."""
-    degrees = [d for d in range(1, gpus_per_node + 1) if gpus_per_node % d == 0 and _divides(d, heads)]
-    for tp in degrees:
-        for pp in (p for p in range(1, gpus_per_node // tp + 1) if gpus_per_node % (tp * p) == 0 and p <= layers):
-            if tensor in {None, tp} and pipeline in {None, pp}:
-                yield tp, pp, 1
+Layout = tuple[int, int, int, int, int]
+"""Tensor-parallel degree, pipeline stages, nodes of one replica, attention groups, ranks that share out experts."""
+
+
+def _layouts(gpus_per_node: int, shape: Shape, asked: Degrees, spanning: bool) -> Iterator[Layout]:
+    divisors = [d for d in range(1, gpus_per_node + 1) if gpus_per_node % d == 0]
+    for tp in divisors:
+        for pp in (p for p in range(1, gpus_per_node // tp + 1) if gpus_per_node % (tp * p) == 0 and p <= shape.layers):
+            if asked.tensor in {None, tp} and asked.pipeline in {None, pp}:
+                yield from ((tp, pp, 1, *split) for split in splits(tp, shape, asked))
     for nodes in NODES_OF_A_REPLICA if spanning else ():
-        for tp in degrees:
+        for tp in divisors:
             stages = gpus_per_node // tp * nodes
-            if stages <= layers and tensor in {None, tp} and pipeline in {None, stages}:
-                yield tp, stages, nodes
+            if stages <= shape.layers and asked.tensor in {None, tp} and asked.pipeline in {None, stages}:
+                yield from ((tp, stages, nodes, *split) for split in splits(tp, shape, asked))
+        tp = gpus_per_node * nodes
+        if asked.tensor in {None, tp} and asked.pipeline in {None, 1}:
+            wide = (split for split in splits(tp, shape, asked) if split[0] == tp)
+            yield from ((tp, 1, nodes, *split) for split in wide)
+
+
+def splits(tensor: int, shape: Shape, asked: Degrees) -> Iterator[tuple[int, int]]:
+    """Attention groups and ranks that experts are spread over, for so many ranks of a stage.
+
+    Of what is left open only attention split by requests together with whole experts is tried: either alone gives less.
+    """
+    silent = asked.attention is None and asked.spreads_experts is None
+    open_groups = (1, tensor) if shape.experts and asked.spreads_experts is not False else (1,)
+    if silent and asked.tensor is not None:
+        open_groups = (1,)
+    for groups in dict.fromkeys((asked.attention,) if asked.attention else open_groups):
+        if tensor % groups or not _divides(tensor // groups, shape.heads):
+            continue
+        spread = groups > 1 if asked.spreads_experts is None else asked.spreads_experts
+        if not (spread and shape.experts) or tensor == 1:
+            yield groups, 1
+        elif shape.experts >= tensor and (asked.spreads_experts or shape.experts % tensor == 0):
+            yield groups, tensor
 
 
 def _divides(degree: int, heads: int) -> bool:

@@ -26,6 +26,8 @@ class Serving(BaseModel):
 
     `concurrency`: requests that clients keep open at once; `request_rate`: new requests a second, used when concurrency
     is None. `max_length`: the longest prompt plus answer that one request may have; None is input + output.
+    `tensor_parallel`: all GPUs that share each layer; `attention_ranks`: groups of them that attend to requests of
+    their own (data-parallel attention); `expert_parallel`: whole experts on each GPU instead of a slice of each.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -48,7 +50,8 @@ class Serving(BaseModel):
     server: Server = Field(Server.VLLM, json_schema_extra=ask("way"))
     tensor_parallel: int | None = Field(None, ge=1, le=1024, json_schema_extra=ask("way", Unit.COUNT))
     pipeline_parallel: int | None = Field(None, ge=1, le=1024, json_schema_extra=ask("way", Unit.COUNT, True))
-    expert_parallel: bool = Field(False, json_schema_extra=ask("way", advanced=True))
+    expert_parallel: bool | None = Field(None, json_schema_extra=ask("way", advanced=True))
+    attention_ranks: int | None = Field(None, ge=1, le=1024, json_schema_extra=ask("way", Unit.COUNT, True))
     memory_utilisation: float | None = Field(None, gt=0, le=1, json_schema_extra=ask("way", Unit.RATIO, True))
     max_batched_tokens: int | None = Field(None, ge=1, le=20_000_000, json_schema_extra=ask("way", Unit.TOKEN, True))
     max_sequences: int | None = Field(None, ge=1, le=1_000_000, json_schema_extra=ask("way", Unit.COUNT, True))

@@ -431,10 +431,10 @@ def test_what_needs_less_than_there_is_and_does_not_fit_says_what_the_server_may
     assert made.fit is Fit.DOES_NOT_FIT
     assert made.memory.needed.value < made.memory.usable.value
     assert made.reason.id == "serving.share_too_small"
-    share = made.reason.values["share"]
-    assert 0.5 < share < made.reason.values["least"] <= 1
-    assert made.reason.values["budget"] == str(show_bytes(share * made.memory.usable.value, Display()))
+    share, least = (float(str(made.reason.values[name]).rstrip("% ")) for name in ("share", "least"))
+    assert 50 < share < least <= 100
+    assert made.reason.values["budget"] == str(show_bytes(share / 100 * made.memory.usable.value, Display()))
     for language in Language:
         text = Translator(language).text(made.reason)
         assert made.reason.values["budget"] in text
-        assert f"{share:.0%}" in text
+        assert made.reason.values["share"] in text

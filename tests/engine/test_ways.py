@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuplanner.engine.serving_ways import COPIES, serving_ways
+from gpuplanner.engine.serving_ways import COPIES, Degrees, serving_ways
+from gpuplanner.engine.serving_ways import Shape as ServedShape
 from gpuplanner.engine.training_ways import DEFAULT_MAX_GPUS, Shape, training_ways
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.training import Framework, Recomputation, Sharding, Training
@@ -14,7 +15,7 @@ MODEL = ModelChoice(catalog_id="m")
 
 @given(st.integers(1, 16), st.sampled_from([8, 28, 32, 64, 71]), st.integers(1, 100), st.booleans())
 def test_serving_ways_fill_whole_nodes(gpus_per_node, heads, layers, spanning):
-    ways = serving_ways(gpus_per_node, heads, layers, None, None, spanning)
+    ways = serving_ways(gpus_per_node, ServedShape(heads, layers), Degrees(), spanning)
     assert ways is not None
     used = ways.tensor_parallel * ways.pipeline_parallel * ways.replicas
     assert (used == ways.nodes * gpus_per_node).all()
@@ -26,21 +27,64 @@ def test_serving_ways_fill_whole_nodes(gpus_per_node, heads, layers, spanning):
 
 
 def test_serving_ways_of_one_layout_are_ordered_by_copies():
-    ways = serving_ways(8, 64, 80, 8, 1, spanning=False)
+    ways = serving_ways(8, ServedShape(64, 80), Degrees(8, 1), spanning=False)
     assert ways is not None
     assert list(ways.nodes) == list(COPIES)
 
 
 @pytest.mark.parametrize(("tensor", "pipeline"), [(4, None), (None, 2), (2, 2)])
 def test_serving_degrees_that_the_plan_fixes_are_kept(tensor, pipeline):
-    ways = serving_ways(8, 64, 80, tensor, pipeline, spanning=True)
+    ways = serving_ways(8, ServedShape(64, 80), Degrees(tensor, pipeline), spanning=True)
     assert ways is not None
     assert tensor is None or set(ways.tensor_parallel) == {tensor}
     assert pipeline is None or set(ways.pipeline_parallel) == {pipeline}
 
 
 def test_no_way_where_heads_do_not_divide():
-    assert serving_ways(8, 28, 28, 8, None, spanning=True) is None
+    assert serving_ways(8, ServedShape(28, 28), Degrees(8), spanning=True) is None
+
+
+def split_ways(experts=128, heads=28, spanning=False, **fixed):
+    ways = serving_ways(8, ServedShape(heads, 60, experts), Degrees(**fixed), spanning)
+    assert ways is not None
+    return set(
+        zip(ways.tensor_parallel, ways.attention_ranks, ways.expert_parallel, ways.nodes_of_replica, strict=True)
+    )
+
+
+def test_experts_are_spread_where_attention_is_split_by_requests():
+    """28 heads divide into 4 at most; with attention split by requests they need not divide at all."""
+    assert split_ways() == {
+        (1, 1, 1, 1), (2, 1, 1, 1), (4, 1, 1, 1), (2, 2, 2, 1), (4, 4, 4, 1), (8, 8, 8, 1),
+    }  # fmt: skip
+
+
+def test_experts_are_spread_over_nodes_with_attention_inside_one_gpu():
+    wide = {way for way in split_ways(spanning=True) if way[0] > 8}
+    assert wide == {(16, 16, 16, 2), (32, 32, 32, 4), (64, 64, 64, 8)}
+    assert not {way for way in split_ways(experts=24, spanning=True) if way[0] > 8}
+
+
+@pytest.mark.parametrize(
+    ("fixed", "splits"),
+    [
+        ({"tensor": 4}, {(1, 1)}),
+        ({"tensor": 4, "spreads_experts": True}, {(1, 4), (4, 4)}),
+        ({"tensor": 4, "spreads_experts": False}, {(1, 1)}),
+        ({"tensor": 4, "attention": 2}, {(2, 4)}),
+        ({"tensor": 4, "attention": 2, "spreads_experts": False}, {(2, 1)}),
+    ],
+)
+def test_what_the_plan_says_of_experts_and_attention_is_kept(fixed, splits):
+    assert {way[1:3] for way in split_ways(**fixed)} == splits
+
+
+def test_a_dense_model_has_nothing_to_spread():
+    assert {way[1:3] for way in split_ways(experts=0, spreads_experts=True)} == {(1, 1)}
+
+
+def test_groups_that_do_not_divide_the_ranks_cannot_be():
+    assert serving_ways(8, ServedShape(32, 60, 64), Degrees(tensor=4, attention=3), spanning=False) is None
 
 
 def training(**fields):

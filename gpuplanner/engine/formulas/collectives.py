@@ -9,6 +9,7 @@ one of them, and the best c leaves a term in √(l · w) [1]. With it the same t
 """
 
 from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum
+from gpuplanner.engine.formulas.moe import distinct_groups
 from gpuplanner.figures import formula
 from gpuplanner.units import Unit
 
@@ -145,9 +146,9 @@ def spanning_all_to_all_seconds(
 
 @formula(
     Unit.RATIO,
-    "nodes · (1 - (1 - 1 / nodes)^experts_per_token) / experts_per_token",
+    "distinct_groups(nodes, experts_per_token) / experts_per_token",
     "expected number of distinct nodes among a token's experts; a token crosses to each node once",
 )
 def distinct_nodes_share(nodes: Number, experts_per_token: Number) -> Number:
     """Share of a token's copies that have to cross the network, when those for one node travel as one."""
-    return nodes * (1.0 - (1.0 - 1.0 / nodes) ** experts_per_token) / experts_per_token
+    return distinct_groups(nodes, experts_per_token) / experts_per_token

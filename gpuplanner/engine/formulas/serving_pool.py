@@ -135,6 +135,14 @@ def sequences_in_pool(pool_bytes: Number, sequence_bytes: Number, attention_rank
     return attention_ranks * maximum(pool_bytes, 0.0) / maximum(sequence_bytes, 1.0)
 
 
+@formula(
+    Unit.COUNT, "max_sequences · dense_copies", "a group of ranks that is a server of its own has a limit of its own"
+)
+def replica_sequences(max_sequences: Number, dense_copies: Number) -> Number:
+    """Requests that all groups of ranks of a replica let in together."""
+    return max_sequences * dense_copies
+
+
 @formula(Unit.COUNT, "min(concurrency, max_sequences, sequences_in_pool)", "client concurrency is not resident batch")
 def resident_sequences(concurrency: Number, max_sequences: Number, sequences_in_pool: Number) -> Number:
     """Requests that are in the pool at once on one replica; at least one where any request is served at all."""

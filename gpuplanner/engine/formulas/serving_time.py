@@ -52,10 +52,50 @@ def hidden_bytes(tokens: Number, hidden: Number, element_bytes: Number) -> Numbe
     return tokens * hidden * element_bytes
 
 
-@formula(Unit.SECOND, "passes · 2 · layers · all_reduce_s + passes · sends · send_s", "two sums a layer (Megatron-LM)")
-def exchange_seconds(passes: Number, layers: Number, all_reduce_s: Number, sends: Number, send_s: Number) -> Number:
-    """Time in which the GPUs of a replica exchange hidden states; `sends` between pipeline stages."""
-    return passes * (2.0 * layers * all_reduce_s + sends * send_s)
+@formula(
+    Unit.SECOND,
+    "passes · (reduces · all_reduce_s + group_reduces · group_reduce_s + sends · send_s)",
+    "two sums a layer (Megatron-LM)",
+)
+def exchange_seconds(
+    passes: Number,
+    reduces: Number,
+    all_reduce_s: Number,
+    group_reduces: Number,
+    group_reduce_s: Number,
+    sends: Number,
+    send_s: Number,
+) -> Number:
+    """Time in which the GPUs of a replica exchange hidden states; `sends` between pipeline stages.
+
+    `reduces`: sums over all tensor-parallel ranks; `group_reduces`: over those of one group that attends for itself.
+    """
+    return passes * (reduces * all_reduce_s + group_reduces * group_reduce_s + sends * send_s)
+
+
+@formula(
+    Unit.SECOND,
+    "prefill_s + (attention_ranks - 1) · own_group_s",
+    "one prompt is computed by one group, except for its experts, which all groups share",
+)
+def lone_prefill_seconds(prefill_s: Number, attention_ranks: Number, own_group_s: Number) -> Number:
+    """Time of a prompt while the other groups that attend for themselves have none.
+
+    `prefill_s`: its share of a pass in which every group has one; `own_group_s`: of that, what its group does alone.
+    """
+    return prefill_s + (attention_ranks - 1.0) * own_group_s
+
+
+@formula(
+    Unit.SECOND,
+    "attention_s + between_s + matrices_s · (flops - expert_flops) / flops",
+    "all but the experts' matrices, by their share of the multiplications",
+)
+def own_group_seconds(
+    attention_s: Number, between_s: Number, matrices_s: Number, flops: Number, expert_flops: Number
+) -> Number:
+    """The part of a prompt's time that only the group works which attends to it."""
+    return attention_s + between_s + matrices_s * (flops - expert_flops) / flops
 
 
 @formula(
@@ -84,7 +124,7 @@ def fetch_seconds(
 
 @formula(
     Unit.SECOND,
-    "matrices_s + attention_s + between_s + exchange_s + fetch_s + launch_s + host_s",
+    "matrices_s + attention_s + between_s + exchange_s + dispatch_s + fetch_s + launch_s + host_s",
     "operators of one step in a row",
 )
 def step_seconds(
@@ -92,20 +132,32 @@ def step_seconds(
     attention_s: Number,
     between_s: Number,
     exchange_s: Number,
+    dispatch_s: Number,
     fetch_s: Number,
     launch_s: Number,
     host_s: Number,
 ) -> Number:
     """Time of one pass over the model."""
-    return matrices_s + attention_s + between_s + exchange_s + fetch_s + launch_s + host_s
+    return matrices_s + attention_s + between_s + exchange_s + dispatch_s + fetch_s + launch_s + host_s
 
 
 @formula(
-    Unit.TOKEN, "min(max_batched_tokens, prompt_tokens · max(1, sequences / output_tokens))", "prompts share a pass"
+    Unit.TOKEN,
+    "min(max_batched_tokens · attention_ranks, prompt_tokens · max(1, sequences / output_tokens))",
+    "prompts share a pass",
 )
-def prefill_rows(max_batched_tokens: Number, prompt_tokens: Number, sequences: Number, output_tokens: Number) -> Number:
-    """Prompt tokens in one pass: in each decode step `sequences / output_tokens` requests end and as many begin."""
-    return minimum(max_batched_tokens, prompt_tokens * maximum(sequences / output_tokens, 1.0))
+def prefill_rows(
+    max_batched_tokens: Number,
+    prompt_tokens: Number,
+    sequences: Number,
+    output_tokens: Number,
+    attention_ranks: Number = 1.0,
+) -> Number:
+    """Prompt tokens in one pass: in each decode step `sequences / output_tokens` requests end and as many begin.
+
+    `max_batched_tokens`: of each group of ranks that attends for itself.
+    """
+    return minimum(max_batched_tokens * attention_ranks, prompt_tokens * maximum(sequences / output_tokens, 1.0))
 
 
 @formula(Unit.COUNT, "prompt_tokens / rows", "")

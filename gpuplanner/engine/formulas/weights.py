@@ -13,13 +13,32 @@ def stored_bytes(parameters: Number, bits_per_weight: Number) -> Number:
 
 @formula(
     Unit.BYTE,
-    "head_bytes + embedding_bytes + beside_bytes; the larger of the first two where pipeline_parallel > 1",
+    "dense_copies · (head_bytes + embedding_bytes + beside_bytes); of the first two the larger where"
+    " pipeline_parallel > 1",
     "the first stage has the embedding, the last one the output projection",
 )
-def edge_bytes(head_bytes: Number, embedding_bytes: Number, beside_bytes: Number, pipeline_parallel: Number) -> Number:
+def edge_bytes(
+    head_bytes: Number,
+    embedding_bytes: Number,
+    beside_bytes: Number,
+    pipeline_parallel: Number,
+    dense_copies: Number = 1.0,
+) -> Number:
     """Weights beside the layers on the stage that has most of them; `beside_bytes`: towers for pictures and sound."""
     one, other = maximum(head_bytes, embedding_bytes), minimum(head_bytes, embedding_bytes)
-    return one + other * (pipeline_parallel <= 1) + beside_bytes
+    return dense_copies * (one + other * (pipeline_parallel <= 1) + beside_bytes)
+
+
+@formula(
+    Unit.BYTE,
+    "attention_bytes · attention_ranks + mlp_bytes · dense_copies + expert_bytes",
+    "groups that attend for themselves each hold attention whole, and some servers the dense parts too",
+)
+def layer_matrix_bytes(
+    attention_bytes: Number, attention_ranks: Number, mlp_bytes: Number, dense_copies: Number, expert_bytes: Number
+) -> Number:
+    """Matrices of all layers, as often as the ranks of a replica hold them."""
+    return attention_bytes * attention_ranks + mlp_bytes * dense_copies + expert_bytes
 
 
 @formula(Unit.COUNT, "ceil(layers / pipeline_parallel)", "layers are spread evenly over the stages")

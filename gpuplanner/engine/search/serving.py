@@ -16,7 +16,7 @@ from gpuplanner.engine.search.checks import Array, Check
 from gpuplanner.engine.search.result import Broken, Candidate
 from gpuplanner.engine.search.space import Computed, Prepared
 from gpuplanner.engine.serving import estimate_serving
-from gpuplanner.engine.serving_choice import LAYERS_ONLY, heads_in_common
+from gpuplanner.engine.serving_choice import degrees_of, shape_of
 from gpuplanner.engine.serving_inputs import GpuNumbers, ServerNumbers, WayNumbers, stack, take
 from gpuplanner.engine.serving_machine import gpu_numbers, server_numbers
 from gpuplanner.engine.serving_model import model_numbers, precision_of
@@ -63,8 +63,7 @@ class ServingSpace:
         self._efficiencies = efficiencies
         self._precision = precision_of(model, workload.weight_precision)
         self._model = model_numbers(model, workload.weight_precision, workload.kv_precision, efficiencies)
-        self._heads = heads_in_common(model)
-        self._layers = model.layers
+        self._shape = shape_of(model)
         self._load = load_numbers(workload)
         self._laid_out: dict[tuple[int, bool], ServingWays | None] = {}
 
@@ -83,22 +82,18 @@ class ServingSpace:
         rows = [len(p.ways.nodes) for p in prepared]
         place = np.repeat(np.arange(len(prepared)), rows)
         spans = np.concatenate([p.ways.nodes_of_replica > 1 for p in prepared])
-        gpus = stack([numbers for p in prepared for numbers in (p.alone, p.networked)])
-        servers = stack([p.server for p in prepared])
-        way = WayNumbers(
-            *(
-                np.concatenate([getattr(p.ways, name) for p in prepared])
-                for name in ("tensor_parallel", "pipeline_parallel", "replicas")
-            )
-        )
+        gpus = stack([numbers for p in prepared for numbers in (p.alone, p.networked)], equal_as_floats=True)
+        servers = stack([p.server for p in prepared], equal_as_floats=True)
+        plain = all(p.ways.plain for p in prepared)
+        names = ("tensor_parallel", "pipeline_parallel", "replicas")
+        split = () if plain else ("attention_ranks", "expert_parallel")
+        way = WayNumbers(*(np.concatenate([getattr(p.ways, name) for p in prepared]) for name in (*names, *split)))
         gpu = take(gpus, 2 * place + spans)
         found = serving_numbers(self._model, gpu, take(servers, place), self._load, way)
-        memory = found.memory
-        cache = live_cache_bytes(found.resident, memory.sequence_bytes, way.attention_ranks, memory.pool_bytes)
-        needed = np.asarray(needed_bytes(memory.fixed_bytes, cache))
+        columns = _columns(found, way, len(place))
         ends = np.cumsum(rows)
         return [
-            self._computed(p, found, needed, slice(end - count, end))
+            self._computed(p, columns, slice(end - count, end))
             for p, count, end in zip(prepared, rows, ends, strict=True)
         ]
 
@@ -116,35 +111,20 @@ class ServingSpace:
     def _ways(self, gpus_per_node: int, spanning: bool) -> ServingWays | None:
         key = gpus_per_node, spanning
         if key not in self._laid_out:
-            tensor, pipeline = self._workload.tensor_parallel, self._workload.pipeline_parallel
-            if self._workload.server in LAYERS_ONLY:
-                tensor = tensor or 1
-            self._laid_out[key] = serving_ways(gpus_per_node, self._heads, self._layers, tensor, pipeline, spanning)
+            degrees = degrees_of(self._workload)
+            self._laid_out[key] = serving_ways(gpus_per_node, self._shape, degrees, spanning)
         return self._laid_out[key]
 
     def _gpu(self, machine: Machine) -> GpuNumbers:
         server, eager = str(self._workload.server), self._workload.eager
         return gpu_numbers(machine, self._precision, server, eager, self._efficiencies).numbers
 
-    def _computed(self, prepared: _Ways, found: ServingNumbers, all_needed: Array, rows: slice) -> Computed:
-        ways, memory = prepared.ways, found.memory
+    def _computed(self, prepared: _Ways, found: Mapping[str, Array], rows: slice) -> Computed:
+        ways = prepared.ways
         usable = float(prepared.alone.usable_bytes)
-        resident = np.asarray(found.resident)[rows]
-        needed = all_needed[rows]
-        short = np.asarray(memory.reserved_sequence_bytes)[rows] - np.asarray(memory.pool_bytes)[rows]
-        rate = np.asarray(found.request_per_s)[rows]
-        results = _Results(
-            {},
-            ways,
-            usable,
-            needed,
-            np.asarray(found.ttft_s)[rows],
-            np.asarray(found.tpot_s)[rows],
-            resident,
-            np.asarray(found.at_work)[rows],
-            rate,
-            np.asarray(found.output_tokens_per_s)[rows],
-        )
+        own = {name: column[rows] for name, column in found.items()}
+        short, needed = own.pop("short"), own["needed"]
+        results = _Results({}, ways, usable, **own)
         constraints = self._plan.constraints
         checks = [
             Check(Broken.MEMORY, usable + short, usable, Unit.BYTE),
@@ -177,6 +157,8 @@ class ServingSpace:
         way = Way(
             tensor_parallel=int(ways.tensor_parallel[place]),
             pipeline_parallel=int(ways.pipeline_parallel[place]),
+            expert_parallel=int(ways.expert_parallel[place]),
+            data_parallel=int(ways.attention_ranks[place]),
             replicas=int(ways.replicas[place]),
         )
         by_rate = self._workload.concurrency is None and self._workload.request_rate is not None
@@ -191,6 +173,8 @@ class ServingSpace:
         }
         metrics |= _costs(whole, metrics["output_tokens_per_s"])
         degrees = {"tensor_parallel": way.tensor_parallel, "pipeline_parallel": way.pipeline_parallel}
+        if not ways.plain:
+            degrees |= {"attention_ranks": way.data_parallel, "expert_parallel": way.expert_parallel > 1}
         workload = self._workload.model_copy(update=degrees)
         plan = self._plan.model_copy(update={"workload": workload, "machine": choice_of(whole)})
         if place not in found.fits:
@@ -200,8 +184,31 @@ class ServingSpace:
 
     def _fit(self, plan: Plan, machine: Machine, way: Way) -> Fit:
         """The verdict that the estimate of this very way gives."""
-        degrees = WayNumbers(float(way.tensor_parallel), float(way.pipeline_parallel), float(way.replicas))
+        degrees = WayNumbers(
+            float(way.tensor_parallel),
+            float(way.pipeline_parallel),
+            float(way.replicas),
+            float(way.data_parallel),
+            float(way.expert_parallel),
+        )
         return estimate_serving(plan, self._architecture, machine, self._efficiencies, degrees).fit
+
+
+def _columns(found: ServingNumbers, way: WayNumbers, rows: int) -> Mapping[str, Array]:
+    """What is kept of a block, by the names of `_Results`, a value for each way; `short`: what one request lacks."""
+    memory = found.memory
+    cache = live_cache_bytes(found.resident, memory.sequence_bytes, way.attention_ranks, memory.pool_bytes)
+    kept = {
+        "needed": needed_bytes(memory.fixed_bytes, cache),
+        "short": memory.reserved_sequence_bytes - memory.pool_bytes,
+        "ttft_s": found.ttft_s,
+        "tpot_s": found.tpot_s,
+        "resident": found.resident,
+        "at_work": found.at_work,
+        "request_per_s": found.request_per_s,
+        "output_tokens_per_s": found.output_tokens_per_s,
+    }
+    return {name: np.broadcast_to(column, rows) for name, column in kept.items()}
 
 
 def _first_of_each(passing: Array) -> Array:

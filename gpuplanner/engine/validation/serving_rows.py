@@ -227,6 +227,7 @@ def _serving(row: Row, profile: str, load: LoadNumbers) -> Serving:
         output_tokens=int(load.output_tokens),
         concurrency=None if load.concurrency == inf else max(int(load.concurrency), 1),
         request_rate=1.0 if load.concurrency == inf else None,
+        expert_parallel=False,
         chunked_prefill=False if LENGTH.search(row.text("notes")) else None,
     )
 
@@ -249,9 +250,10 @@ def _way(row: Row, gpus: int, profile: str) -> WayNumbers | None:
     stages = pipeline or 1.0
     stated = re.search(r"attention_dp=(\d{1,6})(?!\d)", row.text("notes"))
     shared = min(float(stated.group(1)), gpus / stages) if stated else 1.0
-    experts = row.number("ep") or 1.0
+    experts = max(row.number("ep") or 1.0, 1.0)
+    experts = min(experts, gpus / stages)
     if tensor is None:
-        return WayNumbers(gpus / stages, stages, 1.0, shared)
+        return WayNumbers(gpus / stages, stages, 1.0, shared, experts)
     if shared > 1 or experts > tensor:
-        return WayNumbers(gpus / stages, stages, 1.0, max(shared, gpus / stages / tensor))
-    return WayNumbers(tensor, stages, max(gpus // (tensor * stages), 1.0))
+        return WayNumbers(gpus / stages, stages, 1.0, max(shared, gpus / stages / tensor), experts)
+    return WayNumbers(tensor, stages, max(gpus // (tensor * stages), 1.0), 1.0, experts)
