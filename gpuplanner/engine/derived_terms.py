@@ -110,6 +110,7 @@ _TERMS: Mapping[Basis, tuple[str, ...]] = {
         "ranks",
         "reduces",
         "residual_shards",
+        "tensor_parallel",
     ),
     FROM_FORMATS: (
         "bits_per_element",

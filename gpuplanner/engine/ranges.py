@@ -25,6 +25,11 @@ def unmeasured(why: Message) -> Spread:
     return Spread(UNMEASURED_LOW, UNMEASURED_HIGH, Rung.ROOFLINE, why)
 
 
+def widened(spread: Spread, low: float, high: float, why: Message) -> Spread:
+    """A spread that something else makes wider by so many times at its ends; `why` says what."""
+    return Spread(spread.low * low, spread.high * high, spread.rung, why)
+
+
 def ranged(value: float, unit: Unit, spread: Spread) -> Figure:
     """A calibrated figure with the range of its family."""
     return Figure(value, unit, Certainty.CALIBRATED, value * spread.low, value * spread.high, spread.rung, spread.why)

@@ -30,13 +30,14 @@ from gpuplanner.workload.training import Training
 STEP = "train_step"
 LONGEST_SEQUENCE = 16_000_000
 
-_STATES = ("weights", "base", "cast", "early_gradients", "optimizer")
+_FROZEN = ("base", "reference")
+_STATES = ("weights", *_FROZEN, "cast", "early_gradients", "optimizer")
 PHASE_PARTS: Mapping[str, tuple[str, ...]] = {
-    "load": ("weights", "base"),
+    "load": ("weights", *_FROZEN),
     "forward": (*_STATES, "activations", "gathered"),
     "backward": (*_STATES, "activations", "late_workspace", "loss", "gathered", "buckets"),
-    "reduce": ("weights", "base", "cast", "gradients", "optimizer", "layer", "workspace", "gathered", "buckets"),
-    "step": ("weights", "base", "gradients", "optimizer", "buckets", "step_copy"),
+    "reduce": ("weights", *_FROZEN, "cast", "gradients", "optimizer", "layer", "workspace", "gathered", "buckets"),
+    "step": ("weights", *_FROZEN, "gradients", "optimizer", "buckets", "step_copy"),
 }
 """What is in memory in each phase, in the order of `phase_bytes`."""
 SHOWN_AS = {"early_gradients": "gradients", "late_workspace": "workspace", "layer": "activations"}
@@ -148,7 +149,7 @@ def _merged(parts: list[Part]) -> tuple[Part, ...]:
 
 def _part_figure(part: str, value: float, spread: Spread) -> Figure:
     """Model states follow from the parameters alone and are exact; what the software allocates is calibrated."""
-    if part in {"weights", "base", "gradients", "early_gradients", "optimizer"}:
+    if part in {"weights", *_FROZEN, "gradients", "early_gradients", "optimizer"}:
         return exact(value, Unit.BYTE)
     return ranged(value, Unit.BYTE, spread)
 
@@ -195,20 +196,26 @@ def _shares(parts: tuple[Part, ...]) -> tuple[tuple[Limit, float], ...]:
 
 
 def _rates(run: TrainingRun) -> dict[str, Figure]:
-    spread = run.time_spread
+    spread = run.token_spread
     numbers = run.numbers
     tokens_per_s = _float(numbers.tokens_per_s)
     found = {
-        "step_s": ranged(_float(numbers.time.step), Unit.SECOND, spread),
+        "step_s": ranged(_float(numbers.time.step), Unit.SECOND, run.time_spread),
         "tokens_per_s": inverse(tokens_per_s, Unit.TOKEN_PER_S, spread),
         "tokens_per_s_per_gpu": inverse(_float(numbers.tokens_per_s_per_gpu), Unit.TOKEN_PER_S, spread),
-        "mfu": inverse(_float(numbers.mfu), Unit.RATIO, spread),
-        "hfu": inverse(_float(numbers.hfu), Unit.RATIO, spread),
+        "mfu": _share(_float(numbers.mfu), spread),
+        "hfu": _share(_float(numbers.hfu), run.time_spread),
     }
     tokens = run.workload.tokens_in_all
     if tokens is not None:
         found["job_s"] = ranged(_float(job_seconds(tokens, tokens_per_s)), Unit.SECOND, spread)
     return found
+
+
+def _share(value: float, spread: Spread) -> Figure:
+    """A share of the peak, which no range passes."""
+    found = inverse(value, Unit.RATIO, spread)
+    return replace(found, high=min(found.high, 1.0))
 
 
 def _limits_of_growth(run: TrainingRun) -> dict[str, Figure]:

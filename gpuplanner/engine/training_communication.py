@@ -77,7 +77,7 @@ def _spanning(
 def _tensor_s(
     model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split
 ) -> Number:
-    payload = part.tokens * model.hidden * software.word_bytes
+    payload = part.passed_tokens * model.hidden * software.word_bytes
     one = _spanning(
         payload,
         2.0,
@@ -95,7 +95,7 @@ def _context_s(
     model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split
 ) -> Number:
     cp = layout.context_parallel
-    hop = part.tokens * model.kv_width * software.word_bytes / layout.tensor_parallel
+    hop = part.passed_tokens * model.kv_width * software.word_bytes / layout.tensor_parallel
     inside = part.context_in_node >= cp
     rate = where(inside, hardware.link_bytes_per_s, minimum(hardware.link_bytes_per_s, hardware.network_bytes_per_s))
     reach = hardware.send
@@ -107,7 +107,7 @@ def _expert_s(
     model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split
 ) -> Number:
     ep = layout.expert_parallel
-    payload = part.tokens * model.dispatch_width * 0.5 * software.word_bytes / part.residual_shards
+    payload = part.passed_tokens * model.dispatch_width * 0.5 * software.word_bytes / part.residual_shards
     nodes = ep / part.expert_in_node
     reach, wide = hardware.all_to_all, hardware.network_all_to_all
     once = distinct_nodes_share(nodes, maximum(model.experts_per_token, 1.0))
@@ -180,7 +180,7 @@ def _send_s(
     """Activations to the next stage and gradients back, once for each chunk of the stage."""
     in_node = layout.tensor_parallel * part.data_members < hardware.gpus_per_node
     rate = where(in_node, hardware.link_bytes_per_s, minimum(hardware.link_bytes_per_s, hardware.network_bytes_per_s))
-    payload = part.tokens * model.hidden * software.word_bytes / part.residual_shards
+    payload = part.passed_tokens * model.hidden * software.word_bytes / part.residual_shards
     reach = hardware.send
     one = send_seconds(payload, rate, reach.efficiency, reach.latency_s)
     return one * 2.0 * layout.virtual_pipeline * (layout.pipeline_parallel > 1)

@@ -22,6 +22,8 @@ class SoftwareNumbers:
     bytes are moved in a forward and a backward pass. `selective_kept`: share of a layer that selective recomputation
     keeps, `selective_matrices` and `selective_attention` the shares that it computes again.
     `gathered_layers`, `gathered_parameters`: what is gathered at once of sharded weights, at least.
+    `lost_share`, `cached_share`: of what comes and goes, holes that cannot be used and what the allocator keeps;
+    `sharded_*`: more of both where weights are gathered.
     `*_hidden`: the most that compute can hide of a kind of communication. `gather_share`: what gathering reaches of
     what the links do. `launch_s`: CPU time to launch one layer's kernels forward and backward;
     `expert_launch_s`: the routing's beside. `expert_passes`: how often the tokens are moved to be sorted by expert, in
@@ -53,6 +55,8 @@ class SoftwareNumbers:
     reduced_bytes: Number
     lost_share: Number
     cached_share: Number
+    sharded_lost_share: Number
+    sharded_cached_share: Number
     context_bytes: Number
     communicator_bytes: Number
     flop_per_s: Number
@@ -108,10 +112,20 @@ class LayoutNumbers:
     `shard_weights`, `shard_gradients`, `shard_optimizer`: whether data-parallel ranks split them; `shard_in_node`: only
     those of one node do (HSDP); `shard_base`: whether a frozen base is split as weights are.
     `full_recomputation`: share of the layers that are computed again whole.
+    `sequences_per_sample`: 2 where a sample is a pair. `length_share`: the mean sample over the longest, where a
+    micro-batch is padded to its longest, else 1; `useful_share`: tokens of a mean sample that are trained on, in full
+    sequences; `document_share`: of a full sequence, what attention spans where several documents are packed into it.
+    `reference_passes`: forward passes of a reference model; `reference_copy`: 1 where it has weights of its own.
     """
 
     sequence_length: Number
     global_batch: Number
+    sequences_per_sample: Number
+    length_share: Number
+    useful_share: Number
+    document_share: Number
+    reference_passes: Number
+    reference_copy: Number
     micro_batch: Number
     tensor_parallel: Number
     pipeline_parallel: Number

@@ -10,7 +10,7 @@ from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.training_inputs import LayoutNumbers
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.workload.precision import WeightPrecision
-from gpuplanner.workload.training import AttentionKernel, Method, Offload, Recomputation, Sharding, Training
+from gpuplanner.workload.training import ADAPTERS, AttentionKernel, Method, Offload, Recomputation, Sharding, Training
 
 
 class Switches(NamedTuple):
@@ -61,11 +61,20 @@ def _numbers(
     column: Callable[[Sequence[float]], Number],
 ) -> LayoutNumbers:
     switches = [SWITCHES[w.sharding] for w in ways]
+    # Without a known mean nothing says that a micro-batch could be cut: it is taken to be padded to the full length.
+    length_share = 1.0 if workload.packed or workload.mean_tokens is None else workload.sample_share
+    masked = workload.packed and workload.attention is AttentionKernel.FLASH
     model_ranks = [w.tensor_parallel * w.pipeline_parallel * w.context_parallel for w in ways]
     chunks = [workload.virtual_pipeline if w.pipeline_parallel > 1 else 1 for w in ways]
     return LayoutNumbers(
         sequence_length=float(workload.sequence_length),
         global_batch=float(workload.global_batch),
+        sequences_per_sample=float(workload.sequences_per_sample),
+        length_share=length_share,
+        useful_share=1.0 if workload.packed else workload.sample_share,
+        document_share=workload.sample_share if masked else 1.0,
+        reference_passes=float(workload.has_reference),
+        reference_copy=float(workload.has_reference and workload.method not in ADAPTERS),
         micro_batch=column([w.micro_batch for w in ways]),
         tensor_parallel=column([w.tensor_parallel for w in ways]),
         pipeline_parallel=column([w.pipeline_parallel for w in ways]),

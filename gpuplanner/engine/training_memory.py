@@ -20,8 +20,10 @@ from gpuplanner.engine.formulas.training_memory import (
     bucket_bytes,
     cast_bytes,
     early_gradient_bytes,
+    frozen_weight_bytes,
     gather_bytes,
     gradient_bytes,
+    held_share,
     hole_bytes,
     optimizer_bytes,
     phase_tensor_bytes,
@@ -41,12 +43,13 @@ NOTHING = 0.0
 class StateNumbers:
     """Bytes of model states on the fullest GPU, and of the buffers that come with them.
 
-    `weights`: what is trained; `base`: frozen weights; `cast`: 16-bit copies to compute with; `early_gradients`: those
-    that are there before the backward pass.
+    `weights`: what is trained; `base`: frozen weights; `reference`: a copy that is compared with; `cast`: 16-bit
+    copies to compute with; `early_gradients`: those that are there before the backward pass.
     """
 
     weights: Number
     base: Number
+    reference: Number
     cast: Number
     gradients: Number
     early_gradients: Number
@@ -97,12 +100,13 @@ def memory_numbers(model: ModelNumbers, software: SoftwareNumbers, layout: Layou
     """Memory of the fullest GPU in each phase; see `training_numbers`."""
     states = _states(model, software, layout, part)
     kept = _activations(model, software, layout, part)
+    frozen = frozen_weight_bytes(states.base, states.reference)
     load = phase_tensor_bytes(
-        states.weights, states.base, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING
+        states.weights, frozen, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING
     )
     forward = phase_tensor_bytes(
         states.weights,
-        states.base,
+        frozen,
         states.cast,
         states.early_gradients,
         states.optimizer,
@@ -115,7 +119,7 @@ def memory_numbers(model: ModelNumbers, software: SoftwareNumbers, layout: Layou
     )
     backward = phase_tensor_bytes(
         states.weights,
-        states.base,
+        frozen,
         states.cast,
         states.early_gradients,
         states.optimizer,
@@ -128,7 +132,7 @@ def memory_numbers(model: ModelNumbers, software: SoftwareNumbers, layout: Layou
     )
     reduce = phase_tensor_bytes(
         states.weights,
-        states.base,
+        frozen,
         states.cast,
         states.gradients,
         states.optimizer,
@@ -141,7 +145,7 @@ def memory_numbers(model: ModelNumbers, software: SoftwareNumbers, layout: Layou
     )
     step = phase_tensor_bytes(
         states.weights,
-        states.base,
+        frozen,
         NOTHING,
         states.gradients,
         states.optimizer,
@@ -153,9 +157,10 @@ def memory_numbers(model: ModelNumbers, software: SoftwareNumbers, layout: Layou
         states.step_copy,
     )
     allocated = allocated_bytes(load, forward, backward, reduce, step)
-    stays = states.weights, states.base, states.optimizer
-    holes = hole_bytes(software.lost_share, allocated, *stays)
-    cached = hole_bytes(software.cached_share, allocated, *stays)
+    stays = states.weights, frozen, states.optimizer
+    gathers = (states.gathered > 0) * 1.0
+    holes = hole_bytes(held_share(software.lost_share, software.sharded_lost_share, gathers), allocated, *stays)
+    cached = hole_bytes(held_share(software.cached_share, software.sharded_cached_share, gathers), allocated, *stays)
     ranks = part.data_members * layout.tensor_parallel * layout.pipeline_parallel
     overhead = process_overhead_bytes(software.context_bytes, software.communicator_bytes, ranks)
     return MemoryNumbers(
@@ -209,6 +214,14 @@ def _states(model: ModelNumbers, software: SoftwareNumbers, layout: LayoutNumber
             weights_here, software.weight_bytes, trained[0], weight_shards[0], trained[1], weight_shards[1]
         ),
         base=base,
+        reference=resident_weight_bytes(
+            layout.reference_copy * weights_here,
+            software.word_bytes,
+            part.dense_parameters,
+            weight_shards[0],
+            part.expert_parameters,
+            weight_shards[1],
+        ),
         cast=cast_bytes(software.cast_bytes, trained[0], weight_shards[0], trained[1], weight_shards[1]),
         gradients=gradients,
         early_gradients=early_gradient_bytes(gradients, software.persistent_gradients, part.micro_batches),

@@ -14,8 +14,9 @@ divide (heads by TP, ranks by EP) gets numbers too, so a search filters those ou
 
 from dataclasses import dataclass
 
-from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum
+from gpuplanner.engine.formulas.elementwise import Number, maximum
 from gpuplanner.engine.formulas.training_time import (
+    attention_flops_per_token,
     flops_utilisation,
     hardware_flops_per_token,
     model_flops_per_token,
@@ -26,14 +27,15 @@ from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, So
 from gpuplanner.engine.training_memory import MemoryNumbers, memory_numbers
 from gpuplanner.engine.training_model import ModelNumbers
 from gpuplanner.engine.training_split import Split, split
-from gpuplanner.engine.training_time import TimeNumbers, time_numbers
+from gpuplanner.engine.training_time import TimeNumbers, attended_tokens, recomputed_shares, time_numbers
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingNumbers:
-    """What a run comes to. `mfu` and `hfu` are of the dense 16-bit peak.
+    """What a run comes to. `mfu` and `hfu` are of the dense peak of the format that matrices are multiplied in.
 
-    Attention is counted without its mask, as is usual; but in layers with a window, no more tokens than it shows.
+    `mfu` counts what the model needs for the tokens that count: attention as its mask shows it, nothing of padding and
+    nothing twice. `hfu` counts what is computed. Neither can pass the share of the peak that kernels reach.
     """
 
     split: Split
@@ -53,12 +55,23 @@ def training_numbers(
     part = split(model, hardware, layout)
     memory = memory_numbers(model, software, layout, part)
     time = time_numbers(model, software, hardware, layout, part, memory.kept)
-    tokens_per_s = training_tokens_per_s(layout.global_batch, layout.sequence_length, time.step)
-    seen = minimum(model.window / layout.sequence_length, 1.0)
-    pair_flops = model.pair_flops + model.windowed_pair_flops * seen
-    flops = model_flops_per_token(1.0 - model.frozen, model.active_parameters, pair_flops, layout.sequence_length)
-    again = maximum(layout.full_recomputation, layout.selective_recomputation * software.selective_matrices)
-    done = hardware_flops_per_token(flops, again, model.active_parameters, pair_flops, layout.sequence_length)
+    rate = layout.global_batch, layout.sequences_per_sample, layout.sequence_length
+    tokens_per_s = training_tokens_per_s(*rate, layout.useful_share, time.step)
+    passed_per_s = training_tokens_per_s(*rate, part.passed_share, time.step)
+    trained, reference = 1.0 - model.frozen, layout.reference_passes
+    pairs = model.pair_flops, model.windowed_pair_flops
+    unmasked = 1.0 - model.causal
+    own = layout.sequence_length * layout.useful_share * layout.document_share
+    seen, windowed = attended_tokens(model, own, unmasked)
+    shown = attention_flops_per_token(pairs[0], seen, pairs[1], windowed)
+    flops = model_flops_per_token(trained, reference, model.active_parameters, shown)
+    passed, passed_windowed = attended_tokens(model, part.span, maximum(layout.math_attention, unmasked))
+    computed = attention_flops_per_token(pairs[0], passed, pairs[1], passed_windowed)
+    again, attention_again = recomputed_shares(software, layout)
+    active = model.active_parameters
+    done = hardware_flops_per_token(
+        trained, reference, active, again, active - model.head_matrix, attention_again, computed
+    )
     return TrainingNumbers(
         split=part,
         memory=memory,
@@ -66,6 +79,6 @@ def training_numbers(
         tokens_per_s=tokens_per_s,
         tokens_per_s_per_gpu=tokens_per_s_per_gpu(tokens_per_s, hardware.gpus),
         flops_per_token=flops,
-        mfu=flops_utilisation(tokens_per_s, flops, hardware.gpus, software.wide_flop_per_s),
-        hfu=flops_utilisation(tokens_per_s, done, hardware.gpus, software.wide_flop_per_s),
+        mfu=flops_utilisation(tokens_per_s, flops, hardware.gpus, software.flop_per_s),
+        hfu=flops_utilisation(passed_per_s, done, hardware.gpus, software.flop_per_s),
     )

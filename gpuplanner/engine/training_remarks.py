@@ -1,6 +1,6 @@
 """What a person should know about a training estimate beside its numbers: messages only, each with its reason."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.engine.machine import Machine
@@ -10,7 +10,7 @@ from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Message, msg
 from gpuplanner.units import percent, show_duration
-from gpuplanner.workload.training import Method, Optimizer, Recomputation, Sharding, Training
+from gpuplanner.workload.training import AttentionKernel, Method, Optimizer, Recomputation, Sharding, Training
 
 FROZEN = {Method.LORA, Method.QLORA}
 LAUNCH_SHARE = 0.2
@@ -44,11 +44,24 @@ def remarks(
         found.append(msg("training.waits_for_cpu", share=percent(float(numbers.time.launch / numbers.time.step))))
     if workload.deadline_s is not None and workload.tokens_in_all is None:
         found.append(msg("training.deadline_of_what"))
-    if not workload.packed:
-        found.append(msg("training.longest_decides", tokens=workload.sequence_length))
+    found += _padding(workload, numbers)
     if model.max_positions is not None and workload.sequence_length > model.max_positions:
         found.append(msg("training.beyond_positions", tokens=workload.sequence_length, most=model.max_positions))
     return tuple(found)
+
+
+def _padding(workload: Training, numbers: TrainingNumbers) -> Iterator[Message]:
+    """What samples that do not fill their sequence cost, and which tokens are counted."""
+    if workload.packed:
+        if workload.mean_tokens is not None and workload.sample_share < 1:
+            whole = workload.attention is AttentionKernel.MATH
+            yield msg("training.documents_seen_whole" if whole else "training.documents_apart")
+        return
+    yield msg("training.longest_decides", tokens=workload.sequence_length)
+    mean = round(workload.sample_share * workload.sequence_length)
+    share = percent(workload.sample_share / float(numbers.split.passed_share))
+    known = workload.mean_tokens is not None
+    yield msg("training.useful_tokens" if known else "training.useful_tokens_assumed", mean=mean, share=share)
 
 
 def unmet(workload: Training, metrics: Mapping[str, Figure]) -> tuple[Message, ...]:

@@ -13,7 +13,7 @@ from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, So
 from gpuplanner.engine.training_layouts import layout_of
 from gpuplanner.engine.training_model import ModelNumbers, model_numbers
 from gpuplanner.engine.training_numbers import TrainingNumbers, training_numbers
-from gpuplanner.engine.training_ranges import spread_of
+from gpuplanner.engine.training_ranges import padded_step_spread, padded_token_spread, spread_of
 from gpuplanner.engine.training_software import rung_of, software_numbers
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.facts import MissingFactError
@@ -26,7 +26,10 @@ PRETRAINING = {Method.PRETRAINING, Method.FULL}
 
 @dataclass(frozen=True, slots=True)
 class TrainingRun:
-    """Everything that one estimate is made of. `unknown` says what keeps the time from being told."""
+    """Everything that one estimate is made of. `unknown` says what keeps the time from being told.
+
+    `time_spread` is that of a step, `token_spread` that of the time of a token that counts.
+    """
 
     workload: Training
     model: ModelNumbers
@@ -37,6 +40,7 @@ class TrainingRun:
     numbers: TrainingNumbers
     memory_spread: Spread
     time_spread: Spread
+    token_spread: Spread
     unknown: tuple[Message, ...] = ()
 
 
@@ -65,6 +69,9 @@ def training_run(
     way = best_way(tried, workload, numbers, software, hardware, machine.gpus)
     layout = layout_of(workload, way, machine.gpus)
     family = "pretraining time" if workload.method in PRETRAINING else "fine-tuning time"
+    measured = spread_of(efficiencies, family, rung_of(workload, machine.gpu, efficiencies))
+    made = training_numbers(numbers, software, hardware, layout)
+    passed, useful = made.split.passed_share, layout.useful_share
     return TrainingRun(
         workload=workload,
         model=numbers,
@@ -72,8 +79,9 @@ def training_run(
         hardware=hardware,
         layout=layout,
         way=way,
-        numbers=training_numbers(numbers, software, hardware, layout),
+        numbers=made,
         memory_spread=spread_of(efficiencies, "memory", Rung.SAME_ARCHITECTURE),
-        time_spread=spread_of(efficiencies, family, rung_of(workload, machine.gpu, efficiencies)),
+        time_spread=padded_step_spread(workload, measured, passed, useful),
+        token_spread=padded_token_spread(workload, measured, passed, useful),
         unknown=unknown,
     )

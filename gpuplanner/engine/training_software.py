@@ -8,7 +8,7 @@ from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Rung
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.precision import ComputePrecision, WeightPrecision
-from gpuplanner.workload.training import AttentionKernel, Method, Offload, Training
+from gpuplanner.workload.training import ADAPTERS, AttentionKernel, LoraTargets, Method, Offload, Training
 
 STATES, FRAMEWORKS, RATES, FORMATS = (
     "training_states",
@@ -69,7 +69,7 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
     plain = full_width or pure
     gradient_bytes = states["eight_bit_gradient_bytes" if workload.precision in WIDE else "gradient_bytes"]
     on_gpu = 1.0 - optimizer["paged"]
-    packed = workload.packed
+    ragged = 0.0 if workload.packed else 1.0
     compiled = workload.compiled
     activation_factor = FULL_WIDTH_BYTES / WORD_BYTES if full_width else 1.0
     flash = workload.attention is AttentionKernel.FLASH
@@ -79,7 +79,9 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
     saved = habits["saved_copies"] * activation_factor * (common["quantised_saved"] if quantised else 1.0)
     if workload.precision in WIDE:
         saved *= common["eight_bit_saved"]
-    adapted = workload.method in {Method.LORA, Method.QLORA}
+    adapted = workload.method in ADAPTERS
+    if adapted and workload.lora_targets is LoraTargets.QV:
+        saved *= common["frozen_saved"]
     launch = habits["launch_s"] * (habits["compiled_launch"] if compiled else 1.0)
     return SoftwareNumbers(
         word_bytes=FULL_WIDTH_BYTES if full_width else WORD_BYTES,
@@ -105,8 +107,10 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
         bucket_bytes=states["bucket_bytes"],
         bucket_parameters=states["bucket_parameters"],
         reduced_bytes=weight_bytes if plain else min(states["reduced_bytes"], gradient_bytes),
-        lost_share=habits["lost_share"] if packed else common["ragged_lost_share"],
-        cached_share=habits["cached_share"] if packed else common["ragged_cached_share"],
+        lost_share=habits["lost_share"] + ragged * common["ragged_lost_share"],
+        cached_share=habits["cached_share"] + ragged * common["ragged_cached_share"],
+        sharded_lost_share=habits["sharded_lost_share"],
+        sharded_cached_share=habits["sharded_cached_share"],
         context_bytes=common["context_bytes"],
         communicator_bytes=common["communicator_bytes"],
         flop_per_s=_rate(gpu, workload.precision) * fraction,

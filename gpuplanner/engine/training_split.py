@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gpuplanner.engine.formulas.activations import tokens_per_micro_batch
 from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum, where
+from gpuplanner.engine.formulas.padding import passed_share, passed_tokens, sample_span
 from gpuplanner.engine.formulas.pipeline import (
     layers_per_stage,
     micro_batches,
@@ -24,6 +25,8 @@ class Split:
 
     `dense_parameters` and `expert_parameters` of the model, `trained_*` those of them (or the adapters) that it
     updates. `*_shards`: over how many ranks a state is divided. `*_in_node`: ranks of a group in one node.
+    `tokens`: of a micro-batch of the longest samples, which decides memory; `passed_tokens`: of a mean one, padding
+    included, `passed_share` of the former; `span`: tokens that attention goes over at once.
     """
 
     sequence_length: Number
@@ -31,6 +34,9 @@ class Split:
     spare_layers: Number
     micro_batches: Number
     tokens: Number
+    passed_share: Number
+    passed_tokens: Number
+    span: Number
     in_flight: Number
     in_flight_last: Number
     residual_shards: Number
@@ -80,12 +86,18 @@ def split(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers)
     data_in_node = minimum(data_members, room)
     expert_copies = maximum(data_members * tp / (ep * expert_tensor), 1.0)
     in_node = where(layout.shard_in_node > 0, data_in_node, data_members)
+    sequences = layout.micro_batch * layout.sequences_per_sample
+    tokens = tokens_per_micro_batch(sequences, layout.sequence_length, cp)
+    passed = passed_share(layout.length_share, sequences)
     return Split(
         sequence_length=layout.sequence_length,
         stage_layers=stage_layers,
         spare_layers=spare,
         micro_batches=passes,
-        tokens=tokens_per_micro_batch(layout.micro_batch, layout.sequence_length, cp),
+        tokens=tokens,
+        passed_share=passed,
+        passed_tokens=passed_tokens(tokens, passed),
+        span=sample_span(layout.sequence_length, passed * layout.document_share),
         in_flight=micro_batches_in_flight(passes, pp, layout.virtual_pipeline),
         in_flight_last=micro_batches_in_flight_last(passes, pp, layout.virtual_pipeline),
         residual_shards=where(layout.sequence_parallel > 0, tp, 1.0),

@@ -14,10 +14,15 @@ from gpuplanner.engine.formulas.training_time import (
     elementwise_seconds,
     kernel_launch_seconds,
     launch_wait_seconds,
+    layer_launch_seconds,
+    layer_matrix_seconds,
+    loss_moved_bytes,
     matrix_seconds,
     micro_batch_seconds,
+    moved_activation_bytes,
     offloaded_weights_seconds,
     over_micro_batches,
+    overlap_window_seconds,
     slowest_stage_seconds,
     training_step_seconds,
     unhidden_seconds,
@@ -80,7 +85,7 @@ def time_numbers(
     """Time of one step; see `training_numbers`."""
     work = _compute(model, software, hardware, layout, part, kept)
     talk = communication_numbers(model, software, hardware, layout, part)
-    busy = work.computing + work.dequantise
+    busy = overlap_window_seconds(work.computing, work.dequantise)
     tensor = unhidden_seconds(talk.tensor, software.tensor_hidden, busy)
     context = unhidden_seconds(talk.context, 1.0, work.attention)
     experts = unhidden_seconds(talk.experts, software.expert_hidden, busy)
@@ -130,28 +135,30 @@ def _compute(
     part: Split,
     kept: ActivationNumbers,
 ) -> ComputeNumbers:
-    full, selective = layout.full_recomputation, layout.selective_recomputation
-    again = maximum(full, selective * software.selective_matrices)
+    again, attention_again = recomputed_shares(software, layout)
     matrices = _matrices(model, software, layout, part, again)
-    attention = attention_training_seconds(
-        _attention(model, software, layout, part), maximum(full, selective * software.selective_attention)
-    )
+    reference = layout.reference_passes
+    attention = attention_training_seconds(_attention(model, software, layout, part), reference, attention_again)
     dispatched = (
-        part.tokens * model.dispatch_width * software.word_bytes * software.expert_passes / layout.tensor_parallel
+        part.passed_tokens
+        * model.dispatch_width
+        * software.word_bytes
+        * software.expert_passes
+        / layout.tensor_parallel
     )
-    moved = (kept.layer + dispatched) * part.stage_layers
-    logits = where(part.tokens > software.loss_chunk_tokens, FUSED_LOSS_BYTES, software.bytes_per_logit)
-    loss = LOSS_PASSES * part.tokens * model.vocabulary * logits / layout.tensor_parallel
+    moved = moved_activation_bytes(kept.layer, part.passed_share, dispatched, part.stage_layers)
+    logits = where(part.passed_tokens > software.loss_chunk_tokens, FUSED_LOSS_BYTES, software.bytes_per_logit)
+    loss = loss_moved_bytes(LOSS_PASSES, part.passed_tokens, model.vocabulary, logits, layout.tensor_parallel)
     elementwise = elementwise_seconds(
-        moved, software.passes, again, loss, hardware.hbm_bytes_per_s, software.hbm_efficiency
+        moved, software.passes, again, reference, loss, hardware.hbm_bytes_per_s, software.hbm_efficiency
     )
-    each = software.launch_s + model.mixed_share * software.expert_launch_s
-    launch = kernel_launch_seconds(part.stage_layers, each, again)
+    each = layer_launch_seconds(software.launch_s, model.mixed_share, software.expert_launch_s)
+    launch = kernel_launch_seconds(part.stage_layers, each, again, reference)
     dequantise: Number = 0.0
     if model.frozen:
         quantised = (part.dense_parameters - part.plain_parameters) * (software.frozen_weight_bytes < 2)
         dequantise = dequantise_seconds(
-            quantised, software.dequantised_traffic, again, hardware.hbm_bytes_per_s, software.hbm_efficiency
+            quantised, software.dequantised_traffic, again, reference, hardware.hbm_bytes_per_s, software.hbm_efficiency
         )
     computing = compute_seconds(matrices, attention, elementwise, launch)
     waiting = launch_wait_seconds(launch, matrices, attention, elementwise)
@@ -162,7 +169,7 @@ def _matrices(
     model: ModelNumbers, software: SoftwareNumbers, layout: LayoutNumbers, part: Split, again: Number
 ) -> Number:
     """All multiplications of one micro-batch with matrices, forward, backward and computed again."""
-    tokens, tp, padding = part.tokens, layout.tensor_parallel, software.padding_tokens
+    tokens, tp, padding = part.passed_tokens, layout.tensor_parallel, software.padding_tokens
     share = part.stage_layers / model.layers
     dense = matrix_flops(model.matrix_parameters * share, tokens, padding, tp)
     expert_padding = padding * model.experts / maximum(model.experts_per_token, 1.0) / layout.expert_parallel
@@ -171,22 +178,36 @@ def _matrices(
     dense_s = multiply_seconds(dense, software.flop_per_s, software.matrix_utilisation)
     experts_s = multiply_seconds(routed, software.flop_per_s, software.expert_utilisation)
     head_s = multiply_seconds(head, software.wide_flop_per_s, software.wide_utilisation)
-    layers_s = dense_s + experts_s
+    layers_s = layer_matrix_seconds(dense_s, experts_s)
     forward_s = slowest_stage_seconds(layers_s, head_s, part.spare_layers, part.stage_layers)
-    return matrix_seconds(forward_s, 1.0 - model.frozen, again * layers_s / forward_s)
+    return matrix_seconds(forward_s, 1.0 - model.frozen, layout.reference_passes, layers_s, again)
 
 
 def _attention(model: ModelNumbers, software: SoftwareNumbers, layout: LayoutNumbers, part: Split) -> Number:
     """Attention of one micro-batch forward. Kernels that write the whole matrix, and encoders, skip nothing of it."""
-    tokens, tp = part.tokens, layout.tensor_parallel
+    tokens, tp = part.passed_tokens, layout.tensor_parallel
     share = part.stage_layers / model.layers
-    unmasked = maximum(layout.math_attention, 1.0 - model.causal)
-    span = layout.sequence_length * (1.0 + unmasked)
-    seen = mean_attended_tokens(span, 0.0, span)
+    seen, windowed = attended_tokens(model, part.span, maximum(layout.math_attention, 1.0 - model.causal))
     flops = attention_flops(0.0, tokens, seen, model.pair_flops * share, tp)
-    windowed = mean_attended_tokens(span, 0.0, where(unmasked > 0, span, model.window))
     flops = attention_flops(flops, tokens, windowed, model.windowed_pair_flops * share, tp)
     return multiply_seconds(flops, software.wide_flop_per_s, software.attention_utilisation)
+
+
+def recomputed_shares(software: SoftwareNumbers, layout: LayoutNumbers) -> tuple[Number, Number]:
+    """Of the layers' matrices and of attention, the shares that are computed again in the backward pass."""
+    full, selective = layout.full_recomputation, layout.selective_recomputation
+    again = maximum(full, selective * software.selective_matrices)
+    return again, maximum(full, selective * software.selective_attention)
+
+
+def attended_tokens(model: ModelNumbers, span: Number, unmasked: Number) -> tuple[Number, Number]:
+    """Earlier tokens that one looks at on average where `span` tokens go at once: in most layers, and in windowed ones.
+
+    `unmasked` 1: every token looks at all of them, whatever the window.
+    """
+    pairs = span * (1.0 + unmasked)
+    seen = mean_attended_tokens(pairs, 0.0, pairs)
+    return seen, mean_attended_tokens(pairs, 0.0, where(unmasked > 0, pairs, model.window))
 
 
 def _update(

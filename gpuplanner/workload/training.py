@@ -84,12 +84,37 @@ class LoraTargets(StrEnum):
     ALL_LINEAR = "all-linear"
 
 
+class Objective(StrEnum):
+    """What the weights are trained towards: the next token, preferred answers (DPO), rewarded answers (GRPO)."""
+
+    NEXT_TOKEN = "next-token"
+    DPO = "dpo"
+    GRPO = "grpo"
+
+
+class Rollout(StrEnum):
+    """Where the answers of GRPO are generated: on the GPUs that train, or on some that do nothing else."""
+
+    SAME_GPUS = "same-gpus"
+    OTHER_GPUS = "other-gpus"
+
+
+ADAPTERS = frozenset({Method.LORA, Method.QLORA})
+"""Methods that train adapters beside a frozen base."""
+ASSUMED_SAMPLE_SHARE = 0.5
+"""A mean sample over the longest one, where samples are not packed and nobody says how long they are: an assumption."""
+
+
 class Training(BaseModel):
     """LLM training. A parallel degree that is None is chosen by the search; the data-parallel degree is what remains.
 
     `global_batch`: sequences in one optimizer step; `micro_batch`: sequences in one forward pass of one rank.
     `tokens`: tokens to process in all, or `samples`: sequences to process in all, which counts where no tokens are
     given; `deadline_s`: the time in which that has to be done.
+    `mean_tokens`: of a mean sample, where it is shorter than the sequence. A sample of DPO is a pair of sequences.
+    `completion_tokens`: the part of a sequence of GRPO that is generated, half of it when None; its global batch counts
+    completions. `rollout_memory_share`: of each GPU's memory, what the server takes that generates on the same GPUs;
+    `rollout_gpus`: how many of the machine's GPUs generate, where others train.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -97,6 +122,8 @@ class Training(BaseModel):
     kind: Literal["training"] = "training"
     model: ModelChoice = Field(json_schema_extra=ask("model", control="model"))
     method: Method = Field(Method.FULL, json_schema_extra=ask("model"))
+    objective: Objective = Field(Objective.NEXT_TOKEN, json_schema_extra=ask("model", advanced=True))
+    reference_model: bool = Field(True, json_schema_extra=ask("model", advanced=True))
     lora_rank: int = Field(16, ge=1, le=4096, json_schema_extra=ask("model", Unit.COUNT))
     lora_targets: LoraTargets = Field(LoraTargets.ALL_LINEAR, json_schema_extra=ask("model", advanced=True))
     base_precision: WeightPrecision | None = Field(None, json_schema_extra=ask("model", advanced=True))
@@ -105,6 +132,8 @@ class Training(BaseModel):
     global_batch: int = Field(64, ge=1, le=10_000_000, json_schema_extra=ask("use", Unit.COUNT))
     micro_batch: int | None = Field(None, ge=1, le=1_000_000, json_schema_extra=ask("use", Unit.COUNT))
     packed: bool = Field(True, json_schema_extra=ask("use", advanced=True))
+    mean_tokens: int | None = Field(None, ge=1, le=10_000_000, json_schema_extra=ask("use", Unit.TOKEN, True))
+    completion_tokens: int | None = Field(None, ge=1, le=10_000_000, json_schema_extra=ask("use", Unit.TOKEN, True))
     tokens: float | None = Field(None, gt=0, le=1e18, json_schema_extra=ask("use", Unit.TOKEN))
     samples: float | None = Field(None, gt=0, le=1e15, json_schema_extra=ask("use", Unit.COUNT, True))
     deadline_s: float | None = Field(None, gt=0, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
@@ -124,10 +153,31 @@ class Training(BaseModel):
     virtual_pipeline: int = Field(1, ge=1, le=128, json_schema_extra=ask("way", Unit.COUNT, True))
     context_parallel: int | None = Field(None, ge=1, le=1024, json_schema_extra=ask("way", Unit.COUNT, True))
     expert_parallel: int | None = Field(None, ge=1, le=4096, json_schema_extra=ask("way", Unit.COUNT, True))
+    rollout: Rollout = Field(Rollout.SAME_GPUS, json_schema_extra=ask("way", advanced=True))
+    rollout_memory_share: float = Field(0.3, gt=0, lt=1, json_schema_extra=ask("way", Unit.RATIO, True))
+    rollout_gpus: int = Field(1, ge=1, le=1_000_000, json_schema_extra=ask("way", Unit.COUNT, True))
 
     @property
     def tokens_in_all(self) -> float | None:
-        """Tokens that the job processes; a sample takes a whole sequence. None where nobody says how many."""
+        """Tokens that the job trains on, padding not counted. None where nobody says how many."""
         if self.tokens is None and self.samples is not None:
-            return self.samples * self.sequence_length
+            length = self.sample_share * self.sequence_length
+            return self.samples * self.sequences_per_sample * length
         return self.tokens
+
+    @property
+    def sample_share(self) -> float:
+        """Tokens of a mean sample, in full sequences; assumed where samples are not packed and it is not said."""
+        if self.mean_tokens is not None:
+            return min(self.mean_tokens / self.sequence_length, 1.0)
+        return 1.0 if self.packed else ASSUMED_SAMPLE_SHARE
+
+    @property
+    def sequences_per_sample(self) -> int:
+        """Sequences of one sample: the better and the worse answer of DPO, else one."""
+        return 2 if self.objective is Objective.DPO else 1
+
+    @property
+    def has_reference(self) -> bool:
+        """Whether the model is compared with what it was before: another forward pass, and its weights."""
+        return self.reference_model and self.objective is not Objective.NEXT_TOKEN

@@ -191,7 +191,7 @@ def read_cases(context: ValidationContext) -> list[Case]:
 
 
 def _case(row: Row, place: PlacedRow, context: ValidationContext) -> Case | None:
-    workload = place.workload.model_copy(update={"sequence_length": place.mean_length})
+    workload = place.workload.model_copy(update={"sequence_length": place.mean_length, "packed": True})
     place = replace(place, workload=workload)
     tokens, flops = row.number(TOKENS), row.number(FLOPS)
     ways = ways_of(place, workload)
@@ -200,8 +200,7 @@ def _case(row: Row, place: PlacedRow, context: ValidationContext) -> Case | None
     if tokens is None and flops is not None:
         software = software_numbers(workload, place.machine, context.efficiencies)
         layout = layout_of(workload, ways[0], place.machine.gpus)
-        numbers = training_numbers(model, software, hardware, layout)
-        tokens = flops * TERA / flops_counted(row, model, numbers, FLOPS)
+        tokens = flops * TERA / flops_counted(row, model, software, layout, FLOPS)
     if not tokens:
         return None
     step = workload.global_batch * workload.sequence_length / place.machine.gpus / tokens

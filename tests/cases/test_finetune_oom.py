@@ -268,4 +268,5 @@ def test_ft26_lora_on_an_encoder_saves_little_because_activations_stay(run):
     full, lora = (run("roberta-large", "A100 SXM4 80GB", 1, method=method, **wanted) for method in ("full", "lora"))
     tensors = [m.memory.needed.value - parts(m)["holes"] - parts(m)["overhead"] for m in (full, lora)]
     assert tensors == pytest.approx([17 * GB, 12 * GB], rel=0.15)
-    assert parts(lora)["activations"] == pytest.approx(parts(full)["activations"])
+    # A frozen matrix without an adapter keeps no input; all the rest stays.
+    assert parts(lora)["activations"] == pytest.approx(parts(full)["activations"], rel=0.15)

@@ -32,8 +32,6 @@ PLANS_EACH = 120
 LEFT_OPEN = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "micro_batch", "sharding")
 """Fields of which any value is refused on most machines: they are filled seldom, so that most plans are estimated."""
 TRANSLATORS = [Translator(language) for language in Language]
-ALLOWED_ABOVE_ONE = {"mfu", "hfu"}
-"""Attention is counted without its mask by convention, so for very long sequences these can come above 1."""
 
 
 def limits(info: FieldInfo) -> tuple[float, float]:
@@ -111,7 +109,7 @@ def check_figures(made: Estimate) -> None:
         assert all(math.isfinite(value) and value >= 0 for value in (figure.low, figure.value, figure.high)), name
         assert figure.low <= figure.value * (1 + 1e-9), name
         assert figure.value <= figure.high * (1 + 1e-9), name
-        if figure.unit == "ratio" and name not in ALLOWED_ABOVE_ONE:
+        if figure.unit == "ratio":
             assert figure.value <= 1 + 1e-9, name
 
 

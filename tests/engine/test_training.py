@@ -522,7 +522,8 @@ def test_recomputing_trades_time_for_memory(numbers_of, architecture, h100):
     assert kept == sorted(kept, reverse=True)
     assert steps == sorted(steps)
     assert found[2].hfu > found[2].mfu
-    assert found[0].hfu == pytest.approx(found[0].mfu)
+    # Flash attention's backward pass computes the scores again, whatever is kept.
+    assert found[0].mfu < found[0].hfu < 1.05 * found[0].mfu
 
 
 def test_a_fused_loss_saves_the_logits(numbers_of, catalog, h100):

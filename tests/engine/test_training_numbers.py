@@ -3,17 +3,27 @@
 from collections.abc import Callable
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from gpuplanner.catalog.catalog import Catalog
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.machines import bare
 from gpuplanner.engine.training import estimate_training
+from gpuplanner.engine.training_software import RATE_OF
 from gpuplanner.facts import MissingFactError
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.precision import ComputePrecision
-from gpuplanner.workload.training import Offload, Training
+from gpuplanner.workload.training import (
+    AttentionKernel,
+    Framework,
+    Method,
+    Offload,
+    Recomputation,
+    Training,
+)
 
 WINDOWED = "mistralai/Mistral-7B-v0.1"
 """All its layers see 4,096 tokens."""
@@ -21,12 +31,12 @@ WINDOWED = "mistralai/Mistral-7B-v0.1"
 
 @pytest.fixture(scope="module")
 def estimated(shipped_catalog: Catalog, shipped_efficiencies: Efficiencies) -> Callable[..., dict[str, float]]:
-    def run(gpu: Gpu, gpus: int = 1, nodes: int = 1, **wanted: object) -> dict[str, float]:
-        fields = {"model": ModelChoice(catalog_id=WINDOWED), "global_batch": 64, "micro_batch": 1, **wanted}
-        model = shipped_catalog.models[WINDOWED].architecture
+    def run(gpu: Gpu, name: str = WINDOWED, **wanted: object) -> dict[str, float]:
+        fields = {"model": ModelChoice(catalog_id=name), "global_batch": 64, "micro_batch": 1, **wanted}
+        model = shipped_catalog.models[name].architecture
         assert model is not None
         plan = Plan(workload=Training.model_validate(fields))
-        made = estimate_training(plan, model, bare(gpu, gpus, nodes), shipped_efficiencies)
+        made = estimate_training(plan, model, bare(gpu, 1), shipped_efficiencies)
         return {name: figure.value for name, figure in made.metrics.items()}
 
     return run
@@ -60,3 +70,38 @@ def test_nothing_is_offloaded_over_a_link_of_which_nothing_is_known(
 ) -> None:
     with pytest.raises(MissingFactError, match="pcie"):
         estimated(unlinked(shipped_catalog), precision=ComputePrecision.FP32, offload=Offload.OPTIMIZER)
+
+
+UTILISED = ("nvidia-a100-sxm4-80gb", "nvidia-h100-sxm5-80gb", "nvidia-b200-180gb", "nvidia-rtx-4090")
+
+
+@given(
+    gpu=st.sampled_from(UTILISED),
+    model=st.sampled_from(
+        [WINDOWED, "meta-llama/Llama-2-7b-hf", "FacebookAI/roberta-large", "mistralai/Mixtral-8x7B-v0.1"]
+    ),
+    precision=st.sampled_from(ComputePrecision),
+    method=st.sampled_from(Method),
+    framework=st.sampled_from(Framework),
+    attention=st.sampled_from(AttentionKernel),
+    recomputation=st.sampled_from(Recomputation),
+    length=st.sampled_from([1, 512, 8192, 131_072, 1_000_000, 10_000_000]),
+)
+def test_no_more_is_computed_than_the_gpu_can(
+    shipped_catalog: Catalog,
+    estimated: Callable[..., dict[str, float]],
+    gpu: str,
+    model: str,
+    precision: ComputePrecision,
+    method: Method,
+    framework: Framework,
+    attention: AttentionKernel,
+    recomputation: Recomputation,
+    length: int,
+) -> None:
+    """However long the sequence: what is counted is what is computed, at the share that kernels reach."""
+    chip = shipped_catalog.gpus[gpu]
+    assume(chip.known(RATE_OF[precision]) is not None)
+    wanted = {"method": method, "framework": framework, "attention": attention, "recomputation": recomputation}
+    found = estimated(chip, model, sequence_length=length, precision=precision, **wanted)
+    assert 0 < found["mfu"] <= found["hfu"] < 1

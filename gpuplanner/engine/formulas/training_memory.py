@@ -218,6 +218,22 @@ def allocated_bytes(
     return maximum(maximum(maximum(load_bytes, forward_bytes), maximum(backward_bytes, reduce_bytes)), update_bytes)
 
 
+@formula(Unit.BYTE, "base_bytes + reference_bytes", "")
+def frozen_weight_bytes(base_bytes: Number, reference_bytes: Number) -> Number:
+    """Weights that are not trained: the base beside adapters, and the reference model that is compared with."""
+    return base_bytes + reference_bytes
+
+
+@formula(
+    Unit.RATIO,
+    "lost_share + sharded_lost_share · weights_are_sharded",
+    "PyTorch caching allocator; what a second stream gathers is not given back before it is done",
+)
+def held_share(lost_share: Number, sharded_lost_share: Number, weights_are_sharded: Number) -> Number:
+    """Of what comes and goes, the share that the allocator holds on top; more where weights are gathered."""
+    return lost_share + sharded_lost_share * weights_are_sharded
+
+
 @formula(
     Unit.BYTE,
     "lost_share · (tensor_bytes - trained_weight_bytes - base_bytes - optimizer_state_bytes)",

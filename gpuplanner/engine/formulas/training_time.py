@@ -16,12 +16,23 @@ ATTENTION_BACKWARD = 2.5
 
 @formula(
     Unit.SECOND,
-    "forward_s · (2 + trained_share + recomputed_share)",
+    "forward_s · (2 + trained_share + reference_passes) + layers_s · recomputed_share",
     "forward, gradients of inputs, gradients of the weights that are trained, and what is computed again",
 )
-def matrix_seconds(forward_s: Number, trained_share: Number, recomputed_share: Number) -> Number:
-    """Matrix multiplications of one micro-batch. `trained_share` 1 for full training, about 0 for a frozen base."""
-    return forward_s * (2.0 + trained_share + recomputed_share)
+def matrix_seconds(
+    forward_s: Number, trained_share: Number, reference_passes: Number, layers_s: Number, recomputed_share: Number
+) -> Number:
+    """Matrix multiplications of one micro-batch. `trained_share` 1 for full training, about 0 for a frozen base.
+
+    `layers_s`: those of `forward_s` without the output projection, which is not computed again.
+    """
+    return forward_s * (2.0 + trained_share + reference_passes) + layers_s * recomputed_share
+
+
+@formula(Unit.SECOND, "dense_s + experts_s", "")
+def layer_matrix_seconds(dense_s: Number, experts_s: Number) -> Number:
+    """Multiplications of the layers forward: those of every token, and those of the chosen experts."""
+    return dense_s + experts_s
 
 
 @formula(
@@ -36,13 +47,15 @@ def slowest_stage_seconds(layers_s: Number, ends_s: Number, spare_layers: Number
 
 @formula(
     Unit.SECOND,
-    "quantised_parameters · dequantised_traffic · (2 + recomputed_share) / (hbm_bytes_per_s · hbm_efficiency)",
+    "quantised_parameters · dequantised_traffic · (2 + recomputed_share + reference_passes)"
+    " / (hbm_bytes_per_s · hbm_efficiency)",
     "each pass turns every quantised matrix into a 16-bit one first",
 )
 def dequantise_seconds(
     quantised_parameters: Number,
     dequantised_traffic: Number,
     recomputed_share: Number,
+    reference_passes: Number,
     hbm_bytes_per_s: Number,
     hbm_efficiency: Number,
 ) -> Number:
@@ -50,46 +63,86 @@ def dequantise_seconds(
 
     `dequantised_traffic`: bytes moved of one parameter in one pass.
     """
-    passes = 2.0 + recomputed_share
+    passes = 2.0 + recomputed_share + reference_passes
     return quantised_parameters * dequantised_traffic * passes / (hbm_bytes_per_s * hbm_efficiency)
 
 
 @formula(
     Unit.SECOND,
-    "forward_s · (1 + 2.5 + recomputed_share)",
+    "forward_s · (1 + 2.5 + reference_passes + recomputed_attention)",
     "Dao, FlashAttention-2, 2023 (arXiv:2307.08691)",
 )
-def attention_training_seconds(forward_s: Number, recomputed_share: Number) -> Number:
+def attention_training_seconds(forward_s: Number, reference_passes: Number, recomputed_attention: Number) -> Number:
     """Attention of one micro-batch, forward, backward and computed again."""
-    return forward_s * (1.0 + ATTENTION_BACKWARD + recomputed_share)
+    return forward_s * (1.0 + ATTENTION_BACKWARD + reference_passes + recomputed_attention)
 
 
 @formula(
     Unit.SECOND,
-    "(moved_bytes · passes · (1 + recomputed_share / 3) + loss_moved_bytes) / (hbm_bytes_per_s · hbm_efficiency)",
+    "(moved_bytes · passes · (1 + (recomputed_share + reference_passes) / 3) + loss_moved_bytes)"
+    " / (hbm_bytes_per_s · hbm_efficiency)",
     "norms, activations and residuals read and write what they keep; so does the loss",
 )
 def elementwise_seconds(
     moved_bytes: Number,
     passes: Number,
     recomputed_share: Number,
+    reference_passes: Number,
     loss_moved_bytes: Number,
     hbm_bytes_per_s: Number,
     hbm_efficiency: Number,
 ) -> Number:
     """Work that is bound by memory. `passes`: how often the activations are moved, forward and backward together."""
-    moved = moved_bytes * passes * (1.0 + recomputed_share / 3.0) + loss_moved_bytes
+    moved = moved_bytes * passes * (1.0 + (recomputed_share + reference_passes) / 3.0) + loss_moved_bytes
     return moved / (hbm_bytes_per_s * hbm_efficiency)
 
 
 @formula(
+    Unit.BYTE,
+    "(layer_activation_bytes · passed_share + dispatched_bytes) · stage_layers",
+    "what a layer keeps is what its small kernels read and write; tokens are sorted by expert and back",
+)
+def moved_activation_bytes(
+    layer_activation_bytes: Number, passed_share: Number, dispatched_bytes: Number, stage_layers: Number
+) -> Number:
+    """Bytes that norms, activations, residuals and the routing of one micro-batch go through once."""
+    return (layer_activation_bytes * passed_share + dispatched_bytes) * stage_layers
+
+
+@formula(
+    Unit.BYTE,
+    "loss_passes · tokens · vocabulary · bytes_per_logit / tensor_parallel",
+    "what the loss makes is written once and read once",
+)
+def loss_moved_bytes(
+    loss_passes: Number, tokens: Number, vocabulary: Number, bytes_per_logit: Number, tensor_parallel: Number
+) -> Number:
+    """Bytes of logits, probabilities and gradients that the loss of one micro-batch moves."""
+    return loss_passes * tokens * vocabulary * bytes_per_logit / tensor_parallel
+
+
+@formula(
     Unit.SECOND,
-    "stage_layers · launch_s_per_layer · (1 + recomputed_share / 3)",
+    "stage_layers · launch_s_per_layer · (1 + (recomputed_share + reference_passes) / 3)",
     "the CPU issues kernels one after the other",
 )
-def kernel_launch_seconds(stage_layers: Number, launch_s_per_layer: Number, recomputed_share: Number) -> Number:
+def kernel_launch_seconds(
+    stage_layers: Number, launch_s_per_layer: Number, recomputed_share: Number, reference_passes: Number
+) -> Number:
     """What the CPU needs to launch the kernels of one micro-batch: the floor for short sequences and small batches."""
-    return stage_layers * launch_s_per_layer * (1.0 + recomputed_share / 3.0)
+    return stage_layers * launch_s_per_layer * (1.0 + (recomputed_share + reference_passes) / 3.0)
+
+
+@formula(Unit.SECOND, "launch_s + mixed_share · expert_launch_s", "")
+def layer_launch_seconds(launch_s: Number, mixed_share: Number, expert_launch_s: Number) -> Number:
+    """CPU time to launch a mean layer's kernels; `mixed_share`: of the layers that route tokens to experts."""
+    return launch_s + mixed_share * expert_launch_s
+
+
+@formula(Unit.SECOND, "micro_batch_compute_s + dequantise_s", "")
+def overlap_window_seconds(micro_batch_compute_s: Number, dequantise_s: Number) -> Number:
+    """The compute of one micro-batch that communication may hide behind."""
+    return micro_batch_compute_s + dequantise_s
 
 
 @formula(Unit.SECOND, "max(matrix_s + attention_s + elementwise_s, launch_s)", "the GPU waits for the CPU, or not")
@@ -179,10 +232,23 @@ def training_step_seconds(
     return pipelined_s + reduce_s + optimizer_s + offload_s + overhead_s
 
 
-@formula(Unit.TOKEN_PER_S, "global_batch · sequence_length / training_step_s", "")
-def training_tokens_per_s(global_batch: Number, sequence_length: Number, training_step_s: Number) -> Number:
-    """Tokens that all GPUs together process in a second."""
-    return global_batch * sequence_length / training_step_s
+@formula(
+    Unit.TOKEN_PER_S,
+    "global_batch · sequences_per_sample · sequence_length · counted_share / training_step_s",
+    "padding does not count as trained",
+)
+def training_tokens_per_s(
+    global_batch: Number,
+    sequences_per_sample: Number,
+    sequence_length: Number,
+    counted_share: Number,
+    training_step_s: Number,
+) -> Number:
+    """Tokens that all GPUs together process in a second.
+
+    `counted_share`: of a full sequence, the tokens of a sample; or, with padding, those that are computed.
+    """
+    return global_batch * sequences_per_sample * sequence_length * counted_share / training_step_s
 
 
 @formula(Unit.TOKEN_PER_S, "tokens_per_s / gpus", "")
@@ -191,36 +257,60 @@ def tokens_per_s_per_gpu(tokens_per_s: Number, gpus: Number) -> Number:
     return tokens_per_s / gpus
 
 
-@formula(Unit.FLOP, "2 · (2 + trained_share) · active_parameters + 3 · pair_flops · sequence_length", PALM)
-def model_flops_per_token(
-    trained_share: Number, active_parameters: Number, pair_flops: Number, sequence_length: Number
+@formula(
+    Unit.FLOP,
+    "pair_flops · attended_tokens + windowed_pair_flops · windowed_tokens",
+    "two products for each pair of tokens that the mask shows",
+)
+def attention_flops_per_token(
+    pair_flops: Number, attended_tokens: Number, windowed_pair_flops: Number, windowed_tokens: Number
 ) -> Number:
-    """FLOP that the model needs for one token, without recomputation and without leaving out what is masked.
-
-    6N + 12·L·h·s in the usual notation when all is trained; 4N + 12·L·h·s when the base is frozen.
-    """
-    return 2.0 * (2.0 + trained_share) * active_parameters + 3.0 * pair_flops * sequence_length
+    """FLOP of attention for one token forward, in layers that see everything and in those with a window."""
+    return pair_flops * attended_tokens + windowed_pair_flops * windowed_tokens
 
 
 @formula(
     Unit.FLOP,
-    "flops_per_token + recomputed_share · (2 · active_parameters + pair_flops · sequence_length)",
-    ACTIVATIONS_PAPER,
+    "2 · (2 + trained_share + reference_passes) · active_parameters + (3 + reference_passes) · token_attention_flops",
+    PALM,
+)
+def model_flops_per_token(
+    trained_share: Number, reference_passes: Number, active_parameters: Number, token_attention_flops: Number
+) -> Number:
+    """FLOP that the model needs for one token, nothing computed twice.
+
+    6N + 3 × attention when all is trained, 4N + 3 × attention when the base is frozen. `reference_passes`: forward
+    passes of a reference model beside it.
+    """
+    passes = 2.0 + trained_share + reference_passes
+    return 2.0 * passes * active_parameters + (3.0 + reference_passes) * token_attention_flops
+
+
+@formula(
+    Unit.FLOP,
+    "2 · (2 + trained_share + reference_passes) · active_parameters + 2 · recomputed_share · layer_active_parameters"
+    " + (3.5 + reference_passes + recomputed_attention) · token_attention_flops",
+    "Korthikanti et al., MLSys 2023; flash attention's backward pass computes the scores again",
 )
 def hardware_flops_per_token(
-    flops_per_token: Number,
-    recomputed_share: Number,
+    trained_share: Number,
+    reference_passes: Number,
     active_parameters: Number,
-    pair_flops: Number,
-    sequence_length: Number,
+    recomputed_share: Number,
+    layer_active_parameters: Number,
+    recomputed_attention: Number,
+    token_attention_flops: Number,
 ) -> Number:
-    """FLOP that are done for one token, with what is computed again."""
-    return flops_per_token + recomputed_share * (2.0 * active_parameters + pair_flops * sequence_length)
+    """FLOP that are done for one token, with what is computed again; `token_attention_flops` as the kernel does it."""
+    matrices = 2.0 * (2.0 + trained_share + reference_passes) * active_parameters
+    again = 2.0 * recomputed_share * layer_active_parameters
+    attention = 1.0 + ATTENTION_BACKWARD + reference_passes + recomputed_attention
+    return matrices + again + attention * token_attention_flops
 
 
 @formula(Unit.RATIO, "tokens_per_s · flops_per_token / (gpus · flop_per_s)", PALM)
 def flops_utilisation(tokens_per_s: Number, flops_per_token: Number, gpus: Number, flop_per_s: Number) -> Number:
-    """Share of the dense 16-bit peak: MFU with the model's FLOP, HFU with those that are done."""
+    """Share of the dense peak of the format that matrices are computed in: MFU with the model's FLOP, HFU with all."""
     return tokens_per_s * flops_per_token / (gpus * flop_per_s)
 
 

@@ -4,15 +4,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gpuplanner.engine.formulas.training_time import model_flops_per_token
+from gpuplanner.engine.formulas.training_time import attention_flops_per_token, model_flops_per_token
 from gpuplanner.engine.ranges import Spread
 from gpuplanner.engine.training_choice import ways_on
+from gpuplanner.engine.training_inputs import LayoutNumbers, SoftwareNumbers
 from gpuplanner.engine.training_limits import largest_that_fits
 from gpuplanner.engine.training_memory import memory_numbers
 from gpuplanner.engine.training_model import ModelNumbers
-from gpuplanner.engine.training_numbers import TrainingNumbers
 from gpuplanner.engine.training_run import TrainingRun, training_run
 from gpuplanner.engine.training_split import split
+from gpuplanner.engine.training_time import recomputed_shares
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext, refusal
 from gpuplanner.engine.validation.training_rows import PlacedRow, placed
@@ -57,8 +58,7 @@ class TrainingRows:
             yield _memory(row, self.name, run)
         timed = [name for name in (TOKENS, STEP, FLOPS, MFU, HFU) if row.text(name)]
         if timed and not run.unknown:
-            short = run if place.mean_length == place.workload.sequence_length else None
-            short = short or _run(place, place.mean_length, context)
+            short = _run(place, place.mean_length, context, packed=True)
             for name in timed:
                 yield _rate(row, self.name, name, short, place)
 
@@ -169,8 +169,14 @@ GPU_BY_MEMORY = {
 """A card of each size that the fit limits name by its memory alone; only the memory matters there."""
 
 
-def _run(place: PlacedRow, tokens: int, context: ValidationContext) -> TrainingRun:
-    workload = place.workload.model_copy(update={"sequence_length": tokens})
+def _run(place: PlacedRow, tokens: int, context: ValidationContext, *, packed: bool | None = None) -> TrainingRun:
+    """The run of a row with sequences of so many tokens.
+
+    `packed`: for its rate, since a row's tokens a second are those that it computes; the one source that pads sorts its
+    samples by length, so that next to nothing is padding.
+    """
+    packed = place.workload.packed if packed is None else packed
+    workload = place.workload.model_copy(update={"sequence_length": tokens, "packed": packed})
     return training_run(workload, place.model, place.machine, context.efficiencies, ways_of(place, workload))
 
 
@@ -219,11 +225,9 @@ def _memory(row: Row, family: str, run: TrainingRun) -> Outcome:
 def _rate(row: Row, family: str, metric: str, run: TrainingRun, place: PlacedRow) -> Outcome:
     workload, gpus = place.workload, place.machine.gpus
     tokens = float(run.numbers.tokens_per_s_per_gpu)
-    peak = float(run.software.flop_per_s)
-    flops = float(run.numbers.flops_per_token)
-    best = peak / flops
+    best = float(run.software.flop_per_s) / _whole_flops(run.model, float(run.layout.sequence_length))
     step_tokens = workload.global_batch * workload.sequence_length / gpus
-    counted = flops_counted(row, run.model, run.numbers, metric)
+    counted = flops_counted(row, run.model, run.software, run.layout, metric)
     match metric:
         case "measured_tokens_per_s_per_gpu":
             value, ideal, inverse = tokens, best, True
@@ -237,18 +241,29 @@ def _rate(row: Row, family: str, metric: str, run: TrainingRun, place: PlacedRow
     return _outcome(row, family, metric, value, run.time_spread, inverse=inverse, ideal=ideal, kin=_kin(row))
 
 
-def flops_counted(row: Row, model: ModelNumbers, numbers: TrainingNumbers, metric: str) -> float:
+def _whole_flops(model: ModelNumbers, length: float) -> float:
+    """FLOP of one token as most sources count them: attention without its mask, but no more than a window shows."""
+    attention = attention_flops_per_token(
+        model.pair_flops, length, model.windowed_pair_flops, min(model.window, length)
+    )
+    return float(model_flops_per_token(1.0 - model.frozen, 0.0, model.active_parameters, attention))
+
+
+def flops_counted(
+    row: Row, model: ModelNumbers, software: SoftwareNumbers, layout: LayoutNumbers, metric: str
+) -> float:
     """FLOP of one token as the row's source counts them.
 
     Where the row gives both tokens and FLOP a second, the convention is the one of four that comes nearest to them:
     attention whole or halved by its mask, with recomputation or without. Else what its notes say, or whole without.
     """
-    flops = float(numbers.flops_per_token)
-    again = float(numbers.hfu) / float(numbers.mfu)
+    length = float(layout.sequence_length)
+    flops = _whole_flops(model, length)
+    recomputed, _ = recomputed_shares(software, layout)
+    again = 1.0 + float(recomputed) * _forward_flops(model, length) / flops
     full = max(again, 4.0 / 3.0)
-    length = float(numbers.split.sequence_length)
-    pairs = model.pair_flops + model.windowed_pair_flops
-    halved = float(model_flops_per_token(1.0 - model.frozen, model.active_parameters, pairs, length / 2))
+    pairs = (model.pair_flops + model.windowed_pair_flops) * length / 2
+    halved = float(model_flops_per_token(1.0 - model.frozen, 0.0, model.active_parameters, pairs))
     ways = (flops, halved, flops * full, halved * full)
     tokens, rate = row.number(TOKENS), row.number(FLOPS)
     if metric == FLOPS and tokens and rate:
@@ -257,6 +272,11 @@ def flops_counted(row: Row, model: ModelNumbers, numbers: TrainingNumbers, metri
     if metric == HFU:
         return flops * again
     return flops * full if metric == FLOPS and re.search(RECOMPUTED, row.text("notes"), re.IGNORECASE) else flops
+
+
+def _forward_flops(model: ModelNumbers, length: float) -> float:
+    attended = model.pair_flops * length + model.windowed_pair_flops * min(model.window, length)
+    return 2.0 * model.active_parameters + attended
 
 
 def _peak_of(row: Row, run: TrainingRun) -> float:
