@@ -42,6 +42,15 @@ def _search(parser: Parser, text: Text) -> None:
     parser.add_argument("--limit", type=_count, default=20, help=text("cli.help.limit"))
 
 
+def _list(parser: Parser, text: Text) -> None:
+    parser.add_argument("table", choices=("gpus", "instances", "models"), metavar="KIND", help=text("cli.help.table"))
+    parser.add_argument("--filter", action="append", default=[], metavar="FILTER", help=text("cli.help.filter"))
+    parser.add_argument("--sort", metavar="COLUMN,…", help=text("cli.help.sort"))
+    parser.add_argument("--columns", metavar="COLUMN,…", help=text("cli.help.columns"))
+    parser.add_argument("--limit", type=_count, help=text("cli.help.limit"))
+    parser.add_argument("--csv", action="store_true", help=text("cli.help.as_csv"))
+
+
 def _one_entry(parser: Parser, text: Text) -> None:
     parser.add_argument("text", nargs="+", metavar="TEXT", help=text("cli.help.entry"))
     parser.add_argument("--kind", choices=("gpu", "instance", "model"), help=text("cli.help.kind"))
@@ -94,6 +103,7 @@ def _count(given: str) -> int:
 
 COMMANDS = (
     Command("catalog search", "catalog_commands", "search", _search),
+    Command("catalog list", "list_command", "list_entries", _list),
     Command("catalog show", "catalog_commands", "show", _one_entry),
     Command("catalog resolve", "catalog_commands", "resolve", _one_entry),
     Command("presets", "plan_commands", "presets", _presets),
