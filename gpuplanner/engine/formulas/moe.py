@@ -86,13 +86,13 @@ def busiest_rank_tokens(
 
 @formula(
     Unit.COUNT,
-    "min(loaded + deviations · ((expert_parallel - 1) · loaded · (1 - loaded / experts))^0.5, experts)",
+    "experts · min((loaded + deviations · ((expert_parallel - 1) · loaded · (1 - loaded / experts))^0.5) / experts, 1)",
     BALLS,
 )
 def busiest_rank_loaded(loaded: Number, experts: Number, expert_parallel: Number, deviations: Number) -> Number:
     """Distinct experts of a layer that would be loaded if every rank had to load as many as the busiest one."""
     spread = (expert_parallel - 1.0) * loaded * (1.0 - loaded / experts)
-    return minimum(loaded + deviations * spread**0.5, experts)
+    return experts * minimum((loaded + deviations * spread**0.5) / experts, 1.0)
 
 
 @formula(
