@@ -175,7 +175,7 @@ def formula(unit: Unit, equation: str, reference: str = "") -> Callable[[Callabl
             values = tuple(bound.arguments[name] for name in names)
             return cast(R, kept.keep(described, names, lambda: function(*args, **kwargs), values))
 
-        call.formula = described  # type: ignore[attr-defined]
+        call.formula = described  # type: ignore[attr-defined]  # a function may carry it, mypy has no word for that
         return call
 
     return decorate
@@ -183,4 +183,4 @@ def formula(unit: Unit, equation: str, reference: str = "") -> Callable[[Callabl
 
 def described(function: Callable[..., Any]) -> Formula:
     """The description of a function that carries `@formula`."""
-    return cast(Formula, function.formula)  # type: ignore[attr-defined]
+    return cast(Formula, function.formula)  # type: ignore[attr-defined]  # put there by the decorator

@@ -31,8 +31,8 @@ def all_bytes(part_bytes: tuple[float, ...]) -> float:
 
 def test_numbers_and_arrays_agree() -> None:
     sizes = np.array([1e9, 7e9])
-    together = step_seconds(sizes, 1e12)  # type: ignore[arg-type]
-    assert list(together) == [step_seconds(s, 1e12) for s in sizes]  # type: ignore[call-overload]
+    together = step_seconds(sizes, 1e12)  # type: ignore[arg-type]  # arrays too
+    assert list(together) == [step_seconds(s, 1e12) for s in sizes]  # type: ignore[call-overload]  # an array
 
 
 def test_a_recording_is_the_derivation() -> None:

@@ -107,7 +107,7 @@ BASIS_WORDS = tuple(_WORDS)
 def with_words(basis: Basis, words: Iterable[str]) -> Basis:
     """A basis with what these words say instead. Raises KeyError for a word that is none of `BASIS_WORDS`."""
     changes = dict(_WORDS[word.casefold()] for word in words)
-    return replace(basis, **changes) if changes else basis  # type: ignore[arg-type]
+    return replace(basis, **changes) if changes else basis  # type: ignore[arg-type]  # each value is of its field, which mypy cannot see
 
 
 def is_plain(basis: Basis, field: NumberField) -> bool:

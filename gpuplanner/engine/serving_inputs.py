@@ -197,7 +197,7 @@ def stack(numbers: Sequence[T], equal_as_floats: bool = False) -> T:
     """
     first = numbers[0]
     columns: dict[str, Number] = {}
-    for field in fields(first):  # type: ignore[arg-type]
+    for field in fields(first):  # type: ignore[arg-type]  # a dataclass of numbers
         column = np.array([getattr(n, field.name) for n in numbers], dtype=np.float64)
         equal = equal_as_floats and bool((column == column[0]).all())
         columns[field.name] = float(column[0]) if equal else column
@@ -206,5 +206,5 @@ def stack(numbers: Sequence[T], equal_as_floats: bool = False) -> T:
 
 def take(numbers: T, index: NDArray[Any]) -> T:
     """The rows `index` of a value made by `stack`."""
-    columns = {f.name: getattr(numbers, f.name) for f in fields(numbers)}  # type: ignore[arg-type]
+    columns = {f.name: getattr(numbers, f.name) for f in fields(numbers)}  # type: ignore[arg-type]  # a dataclass of numbers
     return type(numbers)(**{n: c[index] if isinstance(c, np.ndarray) else c for n, c in columns.items()})

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -140,7 +141,6 @@ def _refuse_constant(text: str) -> float:
 def _refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) != len(pairs):
-        seen: set[str] = set()
-        twice = next(k for k, _ in pairs if k in seen or seen.add(k))  # type: ignore[func-returns-value]
+        twice = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
         raise _JsonFaultError("plan.field_twice", twice[:60])
     return content

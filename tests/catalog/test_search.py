@@ -37,11 +37,11 @@ def rule(rule_id: str, en: str, zh: str) -> Rule:
 
 def small(**parts: object) -> CatalogIndex:
     base: dict[str, object] = {"gpus": {}, "instances": {}}
-    return CatalogIndex(Catalog(**(base | parts)))  # type: ignore[arg-type]
+    return CatalogIndex(Catalog(**(base | parts)))  # type: ignore[arg-type]  # parts of a catalog by name
 
 
 def names(index: CatalogIndex, text: str, **options: object) -> list[str]:
-    return [hit.name for hit in index.search(text, **options)]  # type: ignore[arg-type]
+    return [hit.name for hit in index.search(text, **options)]  # type: ignore[arg-type]  # options by name
 
 
 def test_exact_before_beginning_before_word_before_inside():

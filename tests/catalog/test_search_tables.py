@@ -49,7 +49,7 @@ def instance(name: str, gpu_id: str | None, count: int | None, price: float | No
     prices = (Price(price, currency, PriceKind.ON_DEMAND, "here", "2026-01-02", SOURCE),) if price is not None else ()
     share = more.pop("share", Fraction(1))
     return Instance(
-        f"x/{name}", "X", name, "gpu as printed", gpu_id, count, share, {}, prices=prices, **more  # type: ignore[arg-type]
+        f"x/{name}", "X", name, "gpu as printed", gpu_id, count, share, {}, prices=prices, **more  # type: ignore[arg-type]  # by name
     )  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def real():
 
 
 def ids(index: CatalogIndex, table: str, filters: dict[str, str] | None = None, **options: object) -> list[str]:
-    return [row.id for row in index.page(table, filters, **options).rows]  # type: ignore[arg-type]
+    return [row.id for row in index.page(table, filters, **options).rows]  # type: ignore[arg-type]  # options by name
 
 
 @pytest.mark.parametrize(

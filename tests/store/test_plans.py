@@ -87,7 +87,9 @@ def test_a_full_disk_loses_nothing_and_saving_goes_on_afterwards(tmp_path: Path)
     assert latest.plan == a_plan()
     store.read("PRAGMA max_page_count = 1000000")
     shelf.save(plan_id, large, first)
-    assert shelf.latest(plan_id).plan == large  # type: ignore[union-attr]
+    latest = shelf.latest(plan_id)
+    assert latest is not None
+    assert latest.plan == large
 
 
 def test_a_damaged_file_is_set_aside_and_named(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def words(appearance, shipped_catalog):
     return FactWords(appearance, lambda: TODAY, shipped_catalog.currencies)
 
 
-def flops(value, source=SHEET, basis=Basis(Density.DENSE, per=Per.GPU)):  # noqa: B008
+def flops(value, source=SHEET, basis=Basis(Density.DENSE, per=Per.GPU)):  # noqa: B008 -- a frozen value
     return Fact(value, Unit.FLOP_PER_S, source, basis)
 
 

@@ -143,7 +143,10 @@ def test_the_best_is_chosen_as_answers_come_until_a_person_moves(view, qtbot):
     slow.in_background = True
     view._search.add(slow)
     view.open("theme")
-    chosen = lambda: view._list.currentIndex().data(Qt.ItemDataRole.UserRole).title  # noqa: E731
+
+    def chosen():
+        return view._list.currentIndex().data(Qt.ItemDataRole.UserRole).title
+
     assert chosen() == "Theme, Dark"
     slow.released.set()
     qtbot.waitUntil(lambda: "theme" in titles(view))

@@ -16,7 +16,7 @@ class Unmodelled:
     columns: frozenset[str]
     metrics: tuple[str, ...]
 
-    def predict(self, row: Row, context: ValidationContext) -> Iterator[Outcome]:  # noqa: ARG002
+    def predict(self, row: Row, context: ValidationContext) -> Iterator[Outcome]:  # noqa: ARG002 -- what every family takes
         """Raises InputError that says which kind of work is not modelled."""
         raise InputError(msg("validation.not_modelled", kind=msg(f"validation.kind.{self.kind}")))
 

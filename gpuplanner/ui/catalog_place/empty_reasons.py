@@ -34,7 +34,7 @@ class EmptyExplainer:
             if self._presenter.terms() != terms or self._table_view.shows_similar or filled:
                 return
             says = {term: self._says(term) for term in terms}
-            self._table_view.empty.show_reasons(shown.label, found, says)  # type: ignore[arg-type]
+            self._table_view.empty.show_reasons(shown.label, found, says)  # type: ignore[arg-type]  # a job gives what it was asked for
             self._table_view.show_empty()
 
         self._why.run(lambda _cancel: rows_without_each(read.index, shown, terms, display), show, urgent=True)

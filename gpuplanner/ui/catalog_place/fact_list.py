@@ -295,7 +295,7 @@ class FactList(KeyboardFocus, QWidget):
                 super().keyPressEvent(event)
 
     def focusInEvent(self, event: object) -> None:
-        super().focusInEvent(event)  # type: ignore[arg-type]
+        super().focusInEvent(event)  # type: ignore[arg-type]  # Qt gives a focus event
         if self._current < 0:
             self._walk(1)
 

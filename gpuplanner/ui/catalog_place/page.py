@@ -260,7 +260,7 @@ class CatalogPage(Page):
     def _similar_found(self, table: CatalogTable, found: object) -> None:
         if found and self.presenter.table is table:
             columns = self.presenter.columns(table)
-            self.table_view.similar.show_neighbours(table, columns, found)  # type: ignore[arg-type]
+            self.table_view.similar.show_neighbours(table, columns, found)  # type: ignore[arg-type]  # a job gives what it was asked for
             self.table_view.show_similar()
             self.table_view.similar.back.setFocus(Qt.FocusReason.OtherFocusReason)
 

@@ -51,7 +51,7 @@ class EntryProvider:
             PaletteItem(
                 f"catalog.{hit.kind.value}.{hit.id}",
                 hit.title(self._appearance.language),
-                lambda wanted=f"{hit.kind.value}/{hit.id}": self._go(Location(CATALOG_PLACE, wanted)),  # type: ignore[misc]
+                lambda wanted=f"{hit.kind.value}/{hit.id}": self._go(Location(CATALOG_PLACE, wanted)),  # type: ignore[misc]  # bound by its default
                 note=hit.detail,
                 icon=_ICONS[hit.kind],
                 score=(_BY_NAME if match(query, hit.title(self._appearance.language)) else _OTHERWISE) - 0.01 * rank,

@@ -143,7 +143,7 @@ class SimilarView(QWidget):
             if (x := n.values[x_column.id]) and (y := n.values[y_column.id])
         ]
         names, xs, ys = ([p[i] for p in points] for i in range(3))
-        return Series(name, xs, ys, SeriesKind.POINTS, names=names)  # type: ignore[arg-type]
+        return Series(name, xs, ys, SeriesKind.POINTS, names=names)  # type: ignore[arg-type]  # columns of mixed rows
 
     def _name(self, column_id: str) -> str:
         return self._appearance.text(short_title(self._columns[column_id]))

@@ -49,7 +49,7 @@ class ActionProvider:
                 PaletteItem(
                     f"place.{place.id}",
                     self._appearance.text(says),
-                    lambda wanted=place.id: self._go(Location(wanted)),  # type: ignore[misc]
+                    lambda wanted=place.id: self._go(Location(wanted)),  # type: ignore[misc]  # bound by its default
                     icon=place.icon,
                     shortcut=place.shortcut or PLACE_KEYS.format(number=number),
                     score=match(query, *self._appearance.texts(says), *self._appearance.texts(place.title)),
@@ -84,7 +84,7 @@ class SettingProvider:
                     PaletteItem(
                         f"setting.{setting.key}.{choice}",
                         self._appearance.text(says),
-                        lambda s=setting, c=choice: self._appearance.choose(s, c),  # type: ignore[misc]
+                        lambda s=setting, c=choice: self._appearance.choose(s, c),  # type: ignore[misc]  # bound by defaults
                         icon="settings",
                         score=match(query, *self._appearance.texts(says)),
                     )
@@ -110,7 +110,7 @@ class GlossaryProvider:
             PaletteItem(
                 f"term.{term.id}",
                 self._appearance.text(term.name),
-                lambda wanted=term.path: self._go(Location("help", wanted)),  # type: ignore[misc]
+                lambda wanted=term.path: self._go(Location("help", wanted)),  # type: ignore[misc]  # bound by its default
                 note=self._appearance.text(term.meaning),
                 icon="circle-help",
                 score=match(query, *self._appearance.texts(term.name)) * 0.9,

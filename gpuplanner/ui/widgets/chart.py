@@ -313,7 +313,7 @@ def _tick_axis(pg: Any, side: str, axis: Axis) -> Any:
     """An axis whose ticks say what people say: never "(x1e+09)", and sizes in powers of two."""
     words = bytes_tick if axis.is_bytes else number_tick
 
-    class TickAxis(pg.AxisItem):  # type: ignore[misc]
+    class TickAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
             if self.logMode:
                 return self.logTickStrings(values, scale, spacing)

@@ -20,9 +20,9 @@ class KeyboardFocus:
             self._by_keyboard = True
         elif event.reason() is Qt.FocusReason.MouseFocusReason:
             self._by_keyboard = False
-        super().focusInEvent(event)  # type: ignore[misc]
+        super().focusInEvent(event)  # type: ignore[misc]  # of the widget that it is mixed into
 
     @property
     def shows_focus(self) -> bool:
         """Whether the widget has the focus and a person who uses the keyboard has to see it."""
-        return self._by_keyboard and bool(self.hasFocus())  # type: ignore[attr-defined]
+        return self._by_keyboard and bool(self.hasFocus())  # type: ignore[attr-defined]  # of the widget

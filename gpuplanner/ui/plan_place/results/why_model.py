@@ -83,7 +83,7 @@ class WhyModel(QAbstractItemModel):
         beside = node.children if node is not None else self._roots
         return self.createIndex(row, column, beside[row]) if 0 <= row < len(beside) and column == 0 else QModelIndex()
 
-    def parent(self, child: Index) -> QModelIndex:  # type: ignore[override]
+    def parent(self, child: Index) -> QModelIndex:  # type: ignore[override]  # Qt has two of this name
         node = self._node(child)
         if node is None or node.parent is None:
             return QModelIndex()
