@@ -25,6 +25,7 @@ FROM_METHOD = Basis(Certainty.EXACT, "explain.follows_from_method")
 FROM_FIGURES = Basis(Certainty.CALIBRATED, "explain.follows_from_figures")
 FROM_CALIBRATIONS = Basis(Certainty.CALIBRATED, "explain.follows_from_calibrations")
 FROM_RULES = Basis(Certainty.RULE, "explain.follows_from_rules")
+ASSUMED_PCIE = Basis(Certainty.RULE, "explain.pcie_assumed")
 TRIED = Basis(Certainty.USER, "explain.tried")
 
 _TERMS: Mapping[Basis, tuple[str, ...]] = {
@@ -155,6 +156,7 @@ _TERMS: Mapping[Basis, tuple[str, ...]] = {
         "utilisation",
     ),
     FROM_RULES: ("pinned_bytes",),
+    ASSUMED_PCIE: ("pcie_bytes_per_s",),
     TRIED: ("tried",),
 }
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Gpu, GpuProperty
+from gpuplanner.catalog.gpu_fields import PCIE_X16_BYTES_PER_S
 from gpuplanner.engine.formulas.collectives import group_efficiency, group_latency_seconds
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.machine import Machine, Topology
@@ -63,6 +64,23 @@ def reach(efficiencies: Efficiencies, gpu: Gpu, operation: Collective, topology:
 def pcie_bytes_per_s(gpu: Gpu) -> float:
     """One way between the GPU and its host. Raises MissingFactError when the catalog does not know it."""
     return gpu.value(GpuProperty.PCIE_BYTES_PER_S)
+
+
+def assumed_pcie_generation(gpu: Gpu) -> int | None:
+    """The PCIe generation that a rate to the host is assumed from, where it is known and the lanes are not."""
+    generation = gpu.known(GpuProperty.PCIE_GENERATION)
+    if gpu.known(GpuProperty.PCIE_BYTES_PER_S) is not None or generation is None:
+        return None
+    return int(generation.value) if int(generation.value) in PCIE_X16_BYTES_PER_S else None
+
+
+def host_link_bytes_per_s(gpu: Gpu) -> float:
+    """One way between a GPU and its host: its PCIe rate, else 16 lanes of its PCIe generation.
+
+    Raises MissingFactError when neither is known: a GPU's link to other GPUs does not lead to the host.
+    """
+    generation = assumed_pcie_generation(gpu)
+    return pcie_bytes_per_s(gpu) if generation is None else PCIE_X16_BYTES_PER_S[generation]
 
 
 def network_bytes_per_s_per_gpu(machine: Machine) -> float:

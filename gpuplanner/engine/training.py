@@ -7,10 +7,12 @@ CUDA context and communicators), and what nvidia-smi shows (reserved, with every
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from typing import cast
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.estimate import Estimate, Limit, Memory, Part, Phase, Way
+from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gpu_memory import largest_that_fitted, phase_bytes
 from gpuplanner.engine.formulas.training_time import job_seconds
 from gpuplanner.engine.machine import Machine
@@ -263,6 +265,6 @@ def _way(run: TrainingRun) -> Way:
     )
 
 
-def _float(value: object) -> float:
+def _float(value: Number) -> float:
     """A number of a single estimate as it is: recorded formulas are found again by the identity of their value."""
-    return value  # type: ignore[return-value]
+    return cast(float, value)

@@ -6,8 +6,8 @@ from gpuplanner.engine.formulas.gpu_memory import slice_memory_bytes
 from gpuplanner.engine.links import (
     NETWORK,
     Collective,
+    host_link_bytes_per_s,
     network_bytes_per_s_per_gpu,
-    pcie_bytes_per_s,
     reach,
 )
 from gpuplanner.engine.machine import Machine
@@ -30,9 +30,10 @@ def hardware_numbers(machine: Machine, efficiencies: Efficiencies) -> HardwareNu
     link = NOT_USED if machine.link_bytes_per_s is None else machine.link_bytes_per_s
     network = network_bytes_per_s_per_gpu(machine) if machine.nodes > 1 else NOT_USED
     try:
-        pcie = pcie_bytes_per_s(gpu)
+        pcie = host_link_bytes_per_s(gpu)
     except MissingFactError:
-        pcie = link
+        # `software_numbers` refuses what would have to cross it.
+        pcie = NOT_USED
     return HardwareNumbers(
         gpus=float(machine.gpus),
         gpus_per_node=float(machine.gpus_per_node),

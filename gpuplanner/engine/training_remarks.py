@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.engine.links import assumed_pcie_generation
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.training_layouts import splits_base
 from gpuplanner.engine.training_numbers import TrainingNumbers
@@ -10,7 +11,7 @@ from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Message, msg
 from gpuplanner.units import percent, show_duration
-from gpuplanner.workload.training import AttentionKernel, Method, Optimizer, Recomputation, Sharding, Training
+from gpuplanner.workload.training import AttentionKernel, Method, Offload, Optimizer, Recomputation, Sharding, Training
 
 FROZEN = {Method.LORA, Method.QLORA}
 LAUNCH_SHARE = 0.2
@@ -36,6 +37,9 @@ def remarks(
         found.append(msg("training.batch_rounded", batch=workload.global_batch, done=done))
     if way.recomputation is Recomputation.FULL and way.recomputed_share < 1:
         found.append(msg("training.recomputed_in_part", share=percent(way.recomputed_share)))
+    generation = assumed_pcie_generation(machine.gpu)
+    if workload.offload is not Offload.NONE and generation is not None:
+        found.append(msg("training.pcie_assumed", gpu=machine.gpu.name, generation=generation))
     if workload.optimizer is Optimizer.PAGED_ADAMW_8BIT and workload.method not in FROZEN:
         found.append(msg("training.paged_states"))
     if not workload.fused_loss and numbers.memory.kept.loss > LOSS_SHARE * numbers.memory.needed:

@@ -2,9 +2,9 @@
 
 from gpuplanner.catalog.efficiency import Efficiencies, Efficiency
 from gpuplanner.catalog.entries import Gpu, GpuProperty
+from gpuplanner.engine.links import host_link_bytes_per_s
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.training_inputs import SoftwareNumbers
-from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Rung
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.precision import ComputePrecision, WeightPrecision
@@ -53,8 +53,8 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
     Raises InputError when the catalog has no rate for the GPU in the format that is asked for, MissingFactError when
     something is offloaded over a link to the host of which nothing is known.
     """
-    if workload.offload is not Offload.NONE and machine.link_bytes_per_s is None:
-        raise MissingFactError(machine.gpu.name, GpuProperty.PCIE_BYTES_PER_S.value)
+    if workload.offload is not Offload.NONE:
+        host_link_bytes_per_s(machine.gpu)
     gpu, fraction = machine.gpu, float(machine.gpu_fraction)
     states = efficiencies.constants(STATES, workload.framework.value)
     optimizer = efficiencies.constants(STATES, f"optimizer {workload.optimizer.value}")

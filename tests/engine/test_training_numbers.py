@@ -1,6 +1,7 @@
 """Numbers of a training run at the edges of what a plan may ask for: long windows, links that are not known."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given
@@ -8,11 +9,14 @@ from hypothesis import strategies as st
 
 from gpuplanner.catalog.catalog import Catalog
 from gpuplanner.catalog.efficiency import Efficiencies
-from gpuplanner.catalog.entries import Gpu
+from gpuplanner.catalog.entries import Gpu, GpuProperty
+from gpuplanner.engine.estimating import explain
+from gpuplanner.engine.explaining import explanation
 from gpuplanner.engine.machines import bare
 from gpuplanner.engine.training import estimate_training
 from gpuplanner.engine.training_software import RATE_OF
 from gpuplanner.facts import MissingFactError
+from gpuplanner.figures import Certainty
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.precision import ComputePrecision
@@ -70,6 +74,38 @@ def test_nothing_is_offloaded_over_a_link_of_which_nothing_is_known(
 ) -> None:
     with pytest.raises(MissingFactError, match="pcie"):
         estimated(unlinked(shipped_catalog), precision=ComputePrecision.FP32, offload=Offload.OPTIMIZER)
+
+
+@pytest.mark.parametrize("name", ["intel-gaudi2", "nvidia-gh200-96gb"])
+def test_a_link_to_other_gpus_does_not_lead_to_the_host(
+    shipped_catalog: Catalog, estimated: Callable[..., dict[str, float]], name: str
+) -> None:
+    gpu = shipped_catalog.gpus[name]
+    assert gpu.known(GpuProperty.LINK_BYTES_PER_S)
+    assert estimated(gpu)["step_s"] > 0
+    with pytest.raises(MissingFactError) as refused:
+        estimated(gpu, offload=Offload.OPTIMIZER)
+    assert refused.value.fact == GpuProperty.PCIE_BYTES_PER_S.value
+
+
+def test_a_known_pcie_generation_gives_a_rate_that_is_marked_as_assumed(
+    shipped_catalog: Catalog, shipped_efficiencies: Efficiencies
+) -> None:
+    whole = shipped_catalog.gpus["nvidia-a100-sxm4-80gb"]
+    unknown = {GpuProperty.PCIE_BYTES_PER_S, GpuProperty.PCIE_LANES}
+    partly = replace(whole, properties={k: v for k, v in whole.properties.items() if k not in unknown})
+    model = shipped_catalog.models[WINDOWED].architecture
+    assert model is not None
+    work = Training(
+        model=ModelChoice(catalog_id=WINDOWED), framework=Framework.DEEPSPEED, offload=Offload.ALL, micro_batch=1
+    )
+    made = [explain(Plan(workload=work), model, bare(gpu, 1), shipped_efficiencies) for gpu in (whole, partly)]
+    steps = [estimate.metrics["step_s"].value for estimate in made]
+    assert steps[0] == pytest.approx(steps[1])
+    said = [{remark.id for remark in estimate.remarks} for estimate in made]
+    assert ["training.pcie_assumed" in remarks for remarks in said] == [False, True]
+    rows = [row for row in explanation(made[1].metrics["step_s"]) if row.term == "pcie_bytes_per_s"]
+    assert {row.origin.certainty for row in rows if row.origin} == {Certainty.RULE}
 
 
 UTILISED = ("nvidia-a100-sxm4-80gb", "nvidia-h100-sxm5-80gb", "nvidia-b200-180gb", "nvidia-rtx-4090")

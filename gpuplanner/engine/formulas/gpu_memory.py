@@ -17,10 +17,10 @@ def phase_bytes(part_bytes: tuple[Number, ...]) -> Number:
     return sum(part_bytes, start=0.0)
 
 
-@formula(Unit.COUNT, "largest number tried with needed_bytes ≤ usable_bytes", "found by trying")
-def largest_that_fitted(tried: Number, needed_bytes: Number, usable_bytes: Number) -> Number:  # noqa: ARG001
-    """The largest number that was tried and fits, beside what it needs and what there is."""
-    return tried * 1.0
+@formula(Unit.COUNT, "tried where needed_bytes ≤ usable_bytes, else 0", "found by trying")
+def largest_that_fitted(tried: Number, needed_bytes: Number, usable_bytes: Number) -> Number:
+    """The largest number that was tried and fits, from what it needs and what there is; 0 where it does not."""
+    return tried * (needed_bytes <= usable_bytes)
 
 
 @formula(Unit.BYTE, "usable_bytes · gpu_fraction", "MIG and vGPU profiles")
