@@ -14,14 +14,11 @@ GPU_COLUMNS = ("gpu", "gpu_or_system")
 
 # What no catalog entry is: other products, and rows that do not name theirs.
 REFUSED_GPUS = {
-    "RX 6900 XT",
     "RTX 4070 Ti",
     "RTX 3070 Ti",
     "RTX 4090 Laptop",
     "RTX 2070",
     "GTX 1080 Ti",
-    "H100 SXM 96GB HBM2e (500W)",
-    "NVIDIA H100-SXM5-96GB",
     "N/A",
     "(Intel GPU doc)",
     "GPU shared with ComfyUI",

@@ -281,7 +281,7 @@ def gallery_places() -> tuple[Place, ...]:
 def small_workspace(settings: Settings) -> SimpleNamespace:
     """What the shell asks of a workspace: a catalog to count, and rates, a person's own before them."""
     catalog = SimpleNamespace(
-        date="2026-11-30", gpus=range(139), instances=range(546), models=range(155), problems=(), hash="0"
+        date="2026-11-30", gpus=range(151), instances=range(546), models=range(155), problems=(), hash="0"
     )
 
     def rate(per_usd: float, date: str = "2026-11-20", *, user: bool = False) -> SimpleNamespace:

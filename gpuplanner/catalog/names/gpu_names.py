@@ -86,7 +86,8 @@ class GpuNames:
                 if ids := self._by_key.get(join(reading.core)) or self._by_words.get(tuple(sorted(reading.core))):
                     kept = replace(candidate, count=stated.count, memory_gb=stated.memory_gb or candidate.memory_gb)
                     if match := self._narrow(ids, kept, reading):
-                        return self._sized(self._by_measured(match, memory_bytes), kept, memory_bytes)
+                        usual = self._usual(self._by_measured(match, memory_bytes), kept)
+                        return self._sized(usual, kept, memory_bytes)
         return None
 
     def _narrow(self, ids: tuple[str, ...], stated: GpuSpelling, reading: _Reading) -> GpuMatch | None:
@@ -132,6 +133,11 @@ class GpuNames:
             part = self._part_of(match.ids, _measured(memory_bytes))
             return part or GpuMatch((), match.ids, "memory", match.count)
         return replace(match, ids=fits, decided_by_memory=len(fits) < len(match.ids))
+
+    def _usual(self, match: GpuMatch, stated: GpuSpelling) -> GpuMatch:
+        """Without the sizes that were made for single customers, where no size is told that they could be meant by."""
+        usual = tuple(i for i in match.ids if i not in self._tables.seldom)
+        return match if stated.memory_gb or not usual else replace(match, ids=usual)
 
     def _sized(self, match: GpuMatch, stated: GpuSpelling, memory_bytes: float | None) -> GpuMatch:
         """Keeps in mind that a product may be sold in sizes of which the catalog holds one."""

@@ -75,6 +75,7 @@ class NameTables:
     also: tuple[tuple[str, str], ...]
     several: Mapping[str, tuple[str, ...]]
     sizes_gb: Mapping[str, tuple[float, ...]]
+    seldom: frozenset[str]
     announced_gb: Mapping[str, tuple[float, ...]]
     parts: tuple[Part, ...]
     others: tuple[str, ...]
@@ -87,6 +88,7 @@ class NameTables:
     def gpu_ids(self) -> frozenset[str]:
         """Every GPU that the tables name."""
         named = {*self.exact.values(), *self.verbatim.values(), *self.sizes_gb, *self.announced_gb, *self.mig}
+        named |= self.seldom
         named |= {gpu for _, gpu in self.also} | {gpu for ids in self.several.values() for gpu in ids}
         return frozenset(named | {part.gpu for part in self.parts} | set(self.vgpu_boards.values()))
 
@@ -104,6 +106,7 @@ def read_name_tables(folder: Path) -> NameTables:
         also=tuple((row["name"], row["gpu"]) for row in aliases["also"]),
         several={row["name"]: tuple(row["gpus"]) for row in aliases["several"]},
         sizes_gb={row["gpu"]: tuple(map(float, row["memory_gb"])) for row in aliases["sizes"]},
+        seldom=frozenset(aliases["seldom"]),
         announced_gb={row["gpu"]: (float(row["memory_gb"]),) for row in aliases["announced"]},
         parts=tuple(
             Part(row["gpu"], row["part"].casefold(), float(row["memory_gb"]), Fraction(row["share"]))
