@@ -1,7 +1,8 @@
 """The catalog with a person's overlays, the store and the settings, opened together: what the two faces call.
 
 Holds no window and prints nothing. The store is opened when first used, so that a question from the command line
-leaves no file behind.
+leaves no file behind. What works things out (the engine, the search, the names) is imported when it is first asked
+for: a window is there before it, and a command pays only for what it uses.
 """
 
 import locale
@@ -9,25 +10,14 @@ import os
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpuplanner import __version__
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.catalog import Catalog, Rate
 from gpuplanner.catalog.efficiency import Efficiencies, read_efficiencies
-from gpuplanner.catalog.names import Names, Resolution, names_of
 from gpuplanner.catalog.overlays import overlay_files
 from gpuplanner.catalog.reading import load_catalog
-from gpuplanner.catalog.search import CatalogIndex
-from gpuplanner.engine import estimating
-from gpuplanner.engine.changes import advised
-from gpuplanner.engine.estimate import Estimate
-from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.machines import machine_of
-from gpuplanner.engine.search.result import SearchResult
-from gpuplanner.engine.search.searching import search
-from gpuplanner.engine.validation.names import ResolvedNames
-from gpuplanner.engine.validation.rows import ValidationContext
 from gpuplanner.facts import Source
 from gpuplanner.messages import InputError, Language, Message, Translator, msg
 from gpuplanner.paths import is_there, shipped
@@ -37,6 +27,14 @@ from gpuplanner.store.store import FILE_NAME, Store, open_store
 from gpuplanner.units import Display, MemoryConvention
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan
+
+if TYPE_CHECKING:
+    from gpuplanner.catalog.names import Names, Resolution
+    from gpuplanner.catalog.search import CatalogIndex
+    from gpuplanner.engine.estimate import Estimate
+    from gpuplanner.engine.machine import Machine
+    from gpuplanner.engine.search.result import SearchResult
+    from gpuplanner.engine.validation.rows import ValidationContext
 
 HOME_VARIABLE = "GPUPLANNER_HOME"
 _MOST_NEAR = 3
@@ -125,29 +123,37 @@ class Workspace:
             raise InputError(msg("workspace.model_without_architecture", model=model.name))
         return model.architecture
 
-    def machine(self, choice: MachineChoice, regions: Collection[str] = ()) -> Machine:
+    def machine(self, choice: MachineChoice, regions: Collection[str] = ()) -> "Machine":
         """The machine of a plan; prices of `regions` count first. Raises InputError when the catalog has it not."""
         if choice.instance_id is not None and choice.instance_id not in self.catalog.instances:
             raise self._unknown("instance", choice.instance_id)
         if choice.gpu_id is not None and choice.gpu_id not in self.catalog.gpus:
             raise self._unknown("gpu", choice.gpu_id)
+        from gpuplanner.engine.machines import machine_of
+
         return machine_of(choice, self.catalog, self.rates(), regions)
 
     def stamped(self, plan: Plan) -> Plan:
         """The plan with the app's version and the catalog's hash that it is being worked out with."""
         return plan.model_copy(update={"app_version": __version__, "catalog_hash": self.catalog.hash})
 
-    def estimate(self, plan: Plan) -> Estimate:
+    def estimate(self, plan: Plan) -> "Estimate":
         """The estimate of a plan on the machine it names. Raises InputError when it names none or an unknown one."""
+        from gpuplanner.engine import estimating
+
         return estimating.estimate(plan, *self._subject(plan), self.efficiencies, self.catalog.rules)
 
-    def advised(self, made: Estimate) -> Estimate:
+    def advised(self, made: "Estimate") -> "Estimate":
         """The estimate with the smallest changes that help, where it does not fit or misses a goal."""
+        from gpuplanner.engine.changes import advised
+
         model = self.architecture(made.plan.workload.model)
         return advised(made, model, self.efficiencies, self.catalog.gpus)
 
-    def explained(self, plan: Plan) -> Estimate:
+    def explained(self, plan: Plan) -> "Estimate":
         """The same estimate with the derivation of every figure."""
+        from gpuplanner.engine import estimating
+
         return estimating.explain(plan, *self._subject(plan), self.efficiencies, self.catalog.rules)
 
     def search(
@@ -155,8 +161,10 @@ class Workspace:
         plan: Plan,
         cancelled: Callable[[], bool] = lambda: False,
         progress: Callable[[float], None] = lambda _: None,
-    ) -> SearchResult:
+    ) -> "SearchResult":
         """Ways of running × machines of the catalog under the plan's constraints."""
+        from gpuplanner.engine.search.searching import search
+
         model = self.architecture(plan.workload.model)
         return search(plan, model, self.catalog, self.efficiencies, self.rates(), cancelled, progress)
 
@@ -166,21 +174,28 @@ class Workspace:
         return found[0].plan if found else None
 
     @cached_property
-    def names(self) -> Names:
+    def names(self) -> "Names":
         """Resolves names as tools, clouds and people print them."""
+        from gpuplanner.catalog.names import names_of
+
         return names_of(self.catalog)
 
     @cached_property
-    def index(self) -> CatalogIndex:
+    def index(self) -> "CatalogIndex":
         """Search over everything, and the pages of the tables."""
+        from gpuplanner.catalog.search import CatalogIndex
+
         return CatalogIndex(self.catalog)
 
-    def resolve(self, text: str, kind: str | None = None, memory_bytes: float | None = None) -> Resolution:
+    def resolve(self, text: str, kind: str | None = None, memory_bytes: float | None = None) -> "Resolution":
         """What a name means."""
         return self.names.resolve(text, kind=kind, memory_bytes=memory_bytes)
 
-    def validation_context(self) -> ValidationContext:
+    def validation_context(self) -> "ValidationContext":
         """What the validation of measurement files works with."""
+        from gpuplanner.engine.validation.names import ResolvedNames
+        from gpuplanner.engine.validation.rows import ValidationContext
+
         return ValidationContext(
             ResolvedNames(self.catalog, self.names), self.efficiencies, self.catalog.gpus, self.catalog.models
         )
@@ -206,7 +221,7 @@ class Workspace:
             return InputError(msg(f"workspace.unknown_{kind}_near", id=entry_id, near=", ".join(near)))
         return InputError(msg(f"workspace.unknown_{kind}", id=entry_id))
 
-    def _subject(self, plan: Plan) -> tuple[ModelArchitecture, Machine]:
+    def _subject(self, plan: Plan) -> "tuple[ModelArchitecture, Machine]":
         if plan.machine is None:
             raise InputError(msg("workspace.no_machine"))
         return self.architecture(plan.workload.model), self.machine(plan.machine, plan.constraints.regions)

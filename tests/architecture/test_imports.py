@@ -105,6 +105,31 @@ def test_the_command_line_works_without_qt(module):
     assert [name for name in json.loads(run.stdout) if name.startswith(QT)] == []
 
 
+def test_the_workspace_imports_no_engine_before_it_is_asked():
+    """A window is there, and a name is resolved, without what works plans out, which is slow to import."""
+    script = "import json, sys, gpuplanner.workspace; print(json.dumps(sorted(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    late = ("gpuplanner.engine", "gpuplanner.catalog.search", "gpuplanner.cli", "gpuplanner.ui")
+    assert [name for name in json.loads(run.stdout) if name.startswith(late)] == []
+
+
+def test_every_module_imports_where_posix_is_not(project_root):
+    """As on Windows: each module is imported with the modules blocked that only POSIX has."""
+    script = f"""
+import importlib, pkgutil, sys
+for name in {sorted(POSIX_ONLY - {"posix"})!r}:
+    sys.modules[name] = None
+import gpuplanner
+names = [m.name for m in pkgutil.walk_packages(gpuplanner.__path__, "gpuplanner.") if not m.name.endswith("__main__")]
+for name in names:
+    importlib.import_module(name)
+print(len(names))
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=project_root)
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert int(run.stdout) > 150
+
+
 def test_nothing_is_imported_that_only_posix_has(project_root):
     found = [
         f"{path.relative_to(project_root)}:{line} imports {name}"
