@@ -65,7 +65,7 @@ class Session:
         self._workspace = workspace
         self._waiting: list[str] = []
         self._begun = False
-        context = Context(self.appearance, settings, self.jobs, self.notices, self._go, workspace)
+        context = Context(self.appearance, settings, self.jobs, self.notices, self._go, workspace, self._reset_layout)
         help_, preferences = help_place(len(shown)), settings_place(date.today)
         self.window = Window(context, shown, foot=(help_, preferences))
         providers: list[PaletteProvider] = [
@@ -129,6 +129,9 @@ class Session:
 
     def _go(self, location: Location) -> None:
         self.window.go(location)
+
+    def _reset_layout(self) -> None:
+        self.window.reset_layout()
 
     def _heading(self) -> Heading:
         page = self.window.current_page()

@@ -1,6 +1,7 @@
 """The faces of the window: Inter, then a Simplified Chinese face by name, so that no system chooses a Japanese one."""
 
 from enum import Enum
+from functools import cache
 
 from PySide6.QtGui import QFont, QFontDatabase
 
@@ -42,7 +43,13 @@ def load_fonts() -> None:
 
 
 def font(role: TextRole = TextRole.BODY) -> QFont:
-    """The font for a role."""
+    """The font for a role, the caller's own to change."""
+    return QFont(_made(role))
+
+
+@cache
+def _made(role: TextRole) -> QFont:
+    """Made once for each role: a table asks for it with every cell that it paints."""
     pixels, weight, tabular = role.value
     face = QFont()
     face.setFamilies([*MONOSPACED, *FAMILIES[1:]] if role is TextRole.CODE else list(FAMILIES))

@@ -31,7 +31,8 @@ class Location:
 class Context:
     """What a page is given: everything is wired once, in `application.py`. `go` leads to another place.
 
-    `workspace` is the catalog, the store and the settings opened together.
+    `workspace` is the catalog, the store and the settings opened together. `reset_layout` puts the window back to how
+    it looks at first.
     """
 
     appearance: Appearance
@@ -40,6 +41,7 @@ class Context:
     notices: Notices
     go: Callable[[Location], None]
     workspace: Any
+    reset_layout: Callable[[], object] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,3 +202,34 @@ def test_walking_the_rows_never_stalls(session, qtbot):
     assert page.detail_view.name.text() == table.rows.row(40).cells[0].name
     assert stalls.longest_cpu_ms < ALLOWED_MS
     assert stalls.longest_ms < ALLOWED_WALL_MS
+
+
+def test_reset_layout_is_seen_at_once_and_undone(session, qtbot, settings):
+    window = session.window
+    window.resize(1100, 700)
+    window.go(Location("catalog", "gpus"))
+    settled(session, qtbot)
+    page = window.current_page()
+    table = page.current_table()
+    usual = [column.id for column in table.columns.shown()]
+    page.splitter.setSizes([500, 500])
+    moved = page.splitter.sizes()
+    table.columns.show("vendor", shown=True)
+    table.columns.show("bf16_flop_per_s", shown=False)
+    table.sort_by(Order((SortKey("name"),)))
+    mine = [column.id for column in table.columns.shown()]
+    assert mine != usual
+    window.reset_layout()
+    settled(session, qtbot)
+    assert table.rows.order == Order()
+    assert {"vendor", "bf16_flop_per_s"} & {c.id for c in table.columns.shown()} == {"bf16_flop_per_s"}
+    assert page.splitter.sizes() != moved
+    assert window.width() != 1100
+    session.notices.kept[-1].action.run()
+    settled(session, qtbot)
+    assert (window.width(), window.height()) == (1100, 700)
+    assert [column.id for column in table.columns.shown()] == mine
+    assert table.rows.order == Order((SortKey("name"),))
+    assert all(abs(now - then) < 12 for now, then in zip(page.splitter.sizes(), moved, strict=True))
+    qtbot.wait(500)
+    assert settings.kept("window.table.catalog.gpus")["sort"] == [["name", False]]

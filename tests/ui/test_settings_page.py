@@ -119,9 +119,18 @@ def test_all_can_be_reset(page, session, settings):
     assert session.appearance.display.memory == "GiB"
     assert settings.get(RATES) == {}
     assert "window.table.x" in settings.values
+    session.notices.kept[-1].action.run()
+    assert session.appearance.display.memory == "GB"
+    assert settings.get(RATES)["CNY"]["per_usd"] == 1.0
+
+
+def test_the_layout_is_reset_from_here(page, session, settings):
+    settings.keep("window.table.x", {"order": []})
+    settings.keep("window.catalog.filters.gpus", {"terms": []})
     next(a for a in page.heading().actions if a.id == "reset_layout").run()
     assert "window.table.x" not in settings.values
-    assert len(session.notices.kept) == 2
+    assert "window.catalog.filters.gpus" in settings.values, "filters are no layout"
+    assert session.notices.kept[-1].message.id == "settings.reset_layout.done"
 
 
 def test_a_path_leads_to_one_setting(page, session):

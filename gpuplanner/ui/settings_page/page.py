@@ -12,6 +12,7 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fields.number_field import NumberField
 from gpuplanner.ui.fields.quantities import money_rate
 from gpuplanner.ui.fonts import TextRole
+from gpuplanner.ui.notices import NoticeAction
 from gpuplanner.ui.places import Context, Heading, Page, PageAction, Place
 from gpuplanner.ui.settings_page.presenter import GROUPS, Rate, SettingsPresenter
 from gpuplanner.ui.tokens import GAP, Verdict
@@ -68,7 +69,7 @@ class SettingsPage(Page):
         return Heading(
             msg("settings.title"),
             actions=(
-                PageAction("reset_layout", msg("settings.reset_layout"), self._reset_layout),
+                PageAction("reset_layout", msg("settings.reset_layout"), self._context.reset_layout),
                 PageAction("reset_all", msg("settings.reset_all"), self._reset_all),
             ),
         )
@@ -113,12 +114,8 @@ class SettingsPage(Page):
         self._rates.refresh()
 
     def _reset_all(self) -> None:
-        self._presenter.reset_all()
-        self._context.notices.say(msg("settings.reset_all.done"), Verdict.PASS)
-
-    def _reset_layout(self) -> None:
-        self._presenter.reset_layout()
-        self._context.notices.say(msg("settings.reset_layout.done"), Verdict.PASS)
+        undo = NoticeAction(msg("ui.undo"), self._presenter.reset_all())
+        self._context.notices.say(msg("settings.reset_all.done"), Verdict.PASS, undo)
 
 
 class _Row(QWidget):

@@ -9,7 +9,7 @@ from gpuplanner.messages import Message, msg
 from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, RATES, THEME, Setting
 from gpuplanner.ui.appearance import Appearance, DatedRate
 from gpuplanner.ui.palette.items import match
-from gpuplanner.ui.settings import WINDOW, Settings
+from gpuplanner.ui.settings import Settings
 
 GROUPS: tuple[tuple[Message, tuple[Setting, ...]], ...] = (
     (msg("settings.group.look"), (LANGUAGE, THEME)),
@@ -70,16 +70,19 @@ class SettingsPresenter:
         """Back to the default."""
         self._appearance.reset(setting)
 
-    def reset_all(self) -> None:
-        """Every setting back to its default; the shape of the window stays."""
-        for _, settings in GROUPS:
-            for setting in settings:
-                self._appearance.reset(setting)
-        self._appearance.reset(RATES)
+    def reset_all(self) -> Callable[[], None]:
+        """Every setting back to its default; the shape of the window stays. Returns what undoes it."""
+        every = (*(setting for _, settings in GROUPS for setting in settings), RATES)
+        before = [(setting, self._settings.get(setting)) for setting in every]
+        for setting in every:
+            self._appearance.reset(setting)
 
-    def reset_layout(self) -> None:
-        """Forget geometry, splitters and columns. They are as new when the window opens again."""
-        self._settings.forget(WINDOW)
+        def undo() -> None:
+            for setting, value in before:
+                if value != setting.default:
+                    self._appearance.choose(setting, value)
+
+        return undo
 
     def matches(self, query: str, setting: Setting) -> bool:
         """Whether a setting is meant by what was typed, in either language."""

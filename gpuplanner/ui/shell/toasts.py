@@ -5,6 +5,7 @@ from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.background import Coalescer
 from gpuplanner.ui.notices import Notice
 from gpuplanner.ui.tokens import Verdict
 from gpuplanner.ui.widgets.notice_box import NoticeBox
@@ -29,7 +30,9 @@ class Toasts(QWidget):
         self._layout.setSpacing(8)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         over.installEventFilter(self)
-        appearance.languageChanged.connect(self._place)
+        # Later, when the boxes have said their sentences in the other language.
+        self._replacing = Coalescer(self._place, self, 0)
+        appearance.languageChanged.connect(self._replacing.call)
         self.hide()
 
     def show_notice(self, notice: Notice) -> None:

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QStackedWidget, QVBoxLa
 
 from gpuplanner.messages import Message, msg
 from gpuplanner.ui.background import Coalescer
+from gpuplanner.ui.notices import NoticeAction
 from gpuplanner.ui.painting import painter_for
 from gpuplanner.ui.palette.items import PaletteProvider
 from gpuplanner.ui.palette.search import PaletteSearch
@@ -24,6 +25,7 @@ from gpuplanner.ui.palette.view import PaletteView
 from gpuplanner.ui.places import Context, Location, Page, Place
 from gpuplanner.ui.settings import WINDOW
 from gpuplanner.ui.shell.history import History
+from gpuplanner.ui.shell.layout_reset import reset_layout
 from gpuplanner.ui.shell.rail import Rail
 from gpuplanner.ui.shell.shortcuts import PLACE_KEYS, SHORTCUTS
 from gpuplanner.ui.shell.status_bar import StatusBar
@@ -331,6 +333,22 @@ class Window(QWidget):
             self.move(x, y)
         if maximised:
             self.showMaximized()
+
+    def reset_layout(self) -> None:
+        """Size, panes and columns as at first; a notice offers to undo it."""
+        area, maximised = self.geometry(), self.isMaximized()
+        undo_panes = reset_layout(self, self.context.settings)
+        self.context.settings.forget(_SIZE)
+        self.showNormal()
+        self.restore_geometry()
+
+        def undo() -> None:
+            undo_panes()
+            self.setGeometry(area)
+            if maximised:
+                self.showMaximized()
+
+        self.context.notices.say(msg("settings.reset_layout.done"), Verdict.PASS, NoticeAction(msg("ui.undo"), undo))
 
     def _save_geometry(self) -> None:
         area = self.normalGeometry() if self.isMaximized() else self.geometry()

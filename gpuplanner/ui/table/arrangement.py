@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QFontMetricsF
@@ -86,6 +87,17 @@ class Arrangement(QObject):
         self.arrange()
         self.changed()
 
+    def shape(self) -> Shape:
+        """The columns as a person has them now."""
+        self._save()
+        return replace(self._shape, widths=dict(self._shape.widths))
+
+    def take(self, shape: Shape) -> None:
+        """The columns as they were once."""
+        self._shape = shape
+        self.arrange()
+        self.changed()
+
     def arrange(self) -> None:
         """Give the sections the kept order, visibility and widths."""
         with self._arranging():
@@ -103,6 +115,12 @@ class Arrangement(QObject):
                 self._header.resizeSection(section, self._wanted_width(section))
         self.fill_width()
         self._header.updateGeometry()
+
+    def fit_anew(self) -> None:
+        """Words and numbers are said in another way: what was measured of the old ones counts no more."""
+        self._numbers, self._words = {}, {}
+        self.fit_titles()
+        self.fit_contents()
 
     def fit_contents(self) -> None:
         """Columns become as wide as what stands in the first page: half a number is a wrong one.

@@ -310,7 +310,7 @@ class DataTable(QTableView):
 
     def _render(self) -> None:
         self.setAccessibleName(self._appearance.text(self._name))
-        self.columns.fit_titles()
+        self.columns.fit_anew()
 
     def _repaint(self) -> None:
         self.viewport().update()

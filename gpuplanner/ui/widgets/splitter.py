@@ -29,6 +29,7 @@ class Splitter(QSplitter):
         super().__init__(orientation, parent)
         self._settings = settings
         self._key = f"{WINDOW}splitter.{key}"
+        self._usual = tuple(sizes)
         self.setHandleWidth(GAP)
         self.setChildrenCollapsible(False)
         for at, pane in enumerate(panes):
@@ -39,6 +40,15 @@ class Splitter(QSplitter):
         self.setSizes(kept if usable else list(sizes))
         self._keep = Coalescer(self._save, self, 400)
         self.splitterMoved.connect(self._keep.call)
+
+    def reset(self) -> None:
+        """The widths that it began with at first."""
+        self.arrange(self._usual)
+
+    def arrange(self, sizes: Sequence[int]) -> None:
+        """Other widths, and keep them."""
+        self.setSizes(list(sizes))
+        self._keep.call()
 
     def createHandle(self) -> QSplitterHandle:
         return _Handle(self.orientation(), self)
