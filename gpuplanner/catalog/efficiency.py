@@ -12,6 +12,7 @@ from pathlib import Path
 import yaml
 
 from gpuplanner.catalog.entries import Gpu
+from gpuplanner.catalog.software import Software, read_software
 from gpuplanner.facts import MissingFactError, Source
 from gpuplanner.figures import Rung
 
@@ -41,10 +42,19 @@ class _Entry:
 
 
 class Efficiencies:
-    """All efficiency tables. `variant` tells apart what one table holds for several dtypes, servers or links."""
+    """All efficiency tables. `variant` tells apart what one table holds for several dtypes, servers or links.
 
-    def __init__(self, tables: Mapping[str, tuple[_Entry, ...]]) -> None:
+    `software`: which programs run on what, which an engine needs as much as how fast they do.
+    """
+
+    def __init__(self, tables: Mapping[str, tuple[_Entry, ...]], software: Software | None = None) -> None:
         self._tables = tables
+        self._software = software or Software()
+
+    @property
+    def software(self) -> Software:
+        """Which programs run on which GPUs."""
+        return self._software
 
     def names(self) -> tuple[str, ...]:
         """The names of the tables."""
@@ -75,7 +85,9 @@ class Efficiencies:
 
 
 def read_efficiencies(folder: Path) -> Efficiencies:
-    """All tables of a folder. They come with the app; a fault in one is a programming fault (KeyError, ValueError).
+    """All tables of a folder, and what is known of software from `compatibility` beside it.
+
+    They come with the app; a fault in one is a programming fault (KeyError, ValueError).
 
     A file is `sources: {id: {citation, date, from_memory?}}` and `entries:` with `gpu`, `chip`, `architecture` or none,
     `variant`, `values: {name: number}`, `points` and `source`.
@@ -99,4 +111,4 @@ def read_efficiencies(folder: Path) -> Efficiencies:
             )
             for e in content["entries"]
         )
-    return Efficiencies(tables)
+    return Efficiencies(tables, read_software(folder.parent))

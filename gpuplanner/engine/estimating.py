@@ -79,7 +79,7 @@ def _completed(made: Estimate, model: ModelArchitecture, efficiencies: Efficienc
     duty = duty_of(made, model, efficiencies)
     needs = host_needs(duty, machine, made.time, efficiencies, rules)
     interval = checkpoint_remark(duty, machine, efficiencies)
-    no = unsupported(machine.gpu, made.plan.workload)
+    no = unsupported(machine.gpu, made.plan.workload, efficiencies.software)
     remarks = (*made.remarks, *machine.remarks, *shortfalls(needs), *((interval,) if interval else ()))
     return replace(
         made,

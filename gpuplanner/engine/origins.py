@@ -12,6 +12,7 @@ from typing import Any
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies, Efficiency
 from gpuplanner.catalog.entries import Gpu, GpuProperty, InstanceProperty
+from gpuplanner.catalog.software import Software
 from gpuplanner.engine.derived_terms import BASES
 from gpuplanner.engine.estimate import Way
 from gpuplanner.engine.machine import Machine
@@ -31,6 +32,7 @@ DEFINITIONS = frozenset({"number_formats"})
 DISTINCTIVE = 1e6
 """A fact of the GPU this large is recognised by its value alone, under whatever name a formula takes it."""
 FIELD_OF_TERM = {
+    "offload_bytes": "cpu_offload_bytes",
     "job_tokens": "tokens",
     "prompt_tokens": "input_tokens",
     "sequences": "concurrency",
@@ -52,6 +54,10 @@ class WatchedEfficiencies(Efficiencies):
     def __init__(self, watched: Efficiencies) -> None:
         self._watched = watched
         self.used: list[Used] = []
+
+    @property
+    def software(self) -> Software:
+        return self._watched.software
 
     def names(self) -> tuple[str, ...]:
         return self._watched.names()

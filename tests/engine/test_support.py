@@ -2,9 +2,10 @@
 
 import pytest
 
+from gpuplanner.catalog.software import Software
 from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.machines import bare, choice_of
-from gpuplanner.engine.support import LEAST_CAPABILITY, NOT_LOADED, unsupported
+from gpuplanner.engine.support import TRAINING, unsupported
 from gpuplanner.messages import Language, Translator
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import Plan
@@ -13,6 +14,11 @@ from gpuplanner.workload.serving import Server, Serving
 from gpuplanner.workload.training import Training
 
 MODEL = ModelChoice(catalog_id="meta-llama/Meta-Llama-3.1-8B")
+
+
+@pytest.fixture
+def known(shipped_efficiencies):
+    return shipped_efficiencies.software
 
 
 @pytest.mark.parametrize(
@@ -26,17 +32,17 @@ MODEL = ModelChoice(catalog_id="meta-llama/Meta-Llama-3.1-8B")
         ("nvidia-v100-sxm2-32gb", Training(model=MODEL, precision=ComputePrecision.FP16), None),
     ],
 )
-def test_software_on_a_gpu(gpu, workload, expected, shipped_catalog):
-    said = unsupported(shipped_catalog.gpus[gpu], workload)
+def test_software_on_a_gpu(gpu, workload, expected, shipped_catalog, known):
+    said = unsupported(shipped_catalog.gpus[gpu], workload, known)
     assert (said.id if said else None) == expected
 
 
 @pytest.mark.parametrize("server", Server)
 @pytest.mark.parametrize("precision", WeightPrecision)
-def test_formats_that_a_server_does_not_load(server, precision, shipped_catalog):
+def test_formats_that_a_server_does_not_load(server, precision, shipped_catalog, known):
     workload = Serving(model=MODEL, server=server, weight_precision=precision)
-    said = unsupported(shipped_catalog.gpus["nvidia-h100-sxm5-80gb"], workload)
-    if precision in NOT_LOADED.get(server, ()):
+    said = unsupported(shipped_catalog.gpus["nvidia-h100-sxm5-80gb"], workload, known)
+    if server in known.not_loaded and precision in known.not_loaded[server].formats:
         assert said is not None
         assert said.id == "limits.support.format"
         assert all(precision.upper() in Translator(language).text(said) for language in Language)
@@ -44,15 +50,48 @@ def test_formats_that_a_server_does_not_load(server, precision, shipped_catalog)
         assert said is None
 
 
-def test_which_formats_are_whose():
-    assert WeightPrecision.AWQ in NOT_LOADED[Server.LLAMA_CPP]
-    assert WeightPrecision.IQ4_XS not in NOT_LOADED[Server.LLAMA_CPP]
-    assert WeightPrecision.Q4_K_M in NOT_LOADED[Server.TENSORRT_LLM]
-    assert WeightPrecision.NVFP4 not in NOT_LOADED[Server.TENSORRT_LLM]
+def test_which_formats_are_whose(known):
+    assert WeightPrecision.AWQ in known.not_loaded[Server.LLAMA_CPP].formats
+    assert WeightPrecision.IQ4_XS not in known.not_loaded[Server.LLAMA_CPP].formats
+    assert WeightPrecision.Q4_K_M in known.not_loaded[Server.TENSORRT_LLM].formats
+    assert WeightPrecision.NVFP4 not in known.not_loaded[Server.TENSORRT_LLM].formats
+    every = {name for known_of in known.not_loaded.values() for name in known_of.formats}
+    assert every <= set(WeightPrecision)
 
 
-def test_every_kind_of_software_has_a_least_capability():
-    assert set(LEAST_CAPABILITY) == {*Server, "training"}
+def test_every_kind_of_software_is_known_and_names_its_sources(known):
+    assert known.names() == {*Server, TRAINING}
+    assert {(name, "NVIDIA") for name in known.names()} <= known.runs.keys()
+    assert set(known.precisions) <= set(ComputePrecision)
+    for said in (*known.runs.values(), *known.precisions.values(), *known.not_loaded.values()):
+        assert said.source.citation
+        assert said.source.date or said.source.accessed
+
+
+def test_what_no_document_at_hand_says_is_marked(known):
+    documented = {name for name, runs in known.runs.items() if not runs.source.from_memory}
+    assert documented == {("transformers", "NVIDIA")}
+
+
+def test_pytorch_runs_from_the_least_capability_of_its_published_builds(known, shipped_catalog):
+    table = shipped_catalog.compatibility["pytorch-architectures"]
+    column = table.columns.index("compute_capabilities")
+    least = min(float(word.removesuffix("+PTX")) for row in table.rows for word in row[column].split())
+    assert known.runs["transformers", "NVIDIA"].least_capability == least
+
+
+def test_the_architectures_named_are_those_of_the_catalog(known, shipped_catalog):
+    named = {(vendor, name) for (_, vendor), runs in known.runs.items() for name in runs.architectures}
+    assert named <= {(gpu.vendor, gpu.architecture) for gpu in shipped_catalog.gpus.values()}
+
+
+def test_the_same_tables_are_found_in_the_catalog(shipped_catalog):
+    for name in ("software", "training-precisions", "weight-formats"):
+        assert all(row[-1] for row in shipped_catalog.compatibility[name].rows)
+
+
+def test_of_software_that_nothing_is_known_of_nothing_is_said(shipped_catalog):
+    assert unsupported(shipped_catalog.gpus["nvidia-p40"], Serving(model=MODEL), Software()) is None
 
 
 def test_an_estimate_says_what_the_search_says(shipped_catalog, shipped_efficiencies):
@@ -60,4 +99,6 @@ def test_an_estimate_says_what_the_search_says(shipped_catalog, shipped_efficien
     workload = Serving(model=MODEL, concurrency=1)
     plan = Plan(workload=workload, machine=choice_of(machine))
     model = shipped_catalog.models[MODEL.catalog_id].architecture
-    assert estimate(plan, model, machine, shipped_efficiencies).unmet[0] == unsupported(machine.gpu, workload)
+    assert estimate(plan, model, machine, shipped_efficiencies).unmet[0] == unsupported(
+        machine.gpu, workload, shipped_efficiencies.software
+    )

@@ -11,6 +11,7 @@ import numpy as np
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.catalog import Catalog, Rate
 from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.catalog.software import Software
 from gpuplanner.engine.limits import missing_fact
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import Unplannable, catalog_machines, with_nodes
@@ -57,7 +58,7 @@ def search(
     space = _space(plan, model, efficiencies)
     groups: list[Group] = []
     for alike in _alike(offer for offer in offers if isinstance(offer, Machine)):
-        prepared = _prepared(plan, space, alike[0])
+        prepared = _prepared(plan, space, alike[0], efficiencies.software)
         if isinstance(prepared, Prepared):
             groups.append((prepared, alike))
         else:
@@ -94,9 +95,9 @@ def _alike(machines: Iterable[Machine]) -> list[list[Machine]]:
     return list(groups.values())
 
 
-def _prepared(plan: Plan, space: Space, machine: Machine) -> Prepared | tuple[Broken, Message]:
+def _prepared(plan: Plan, space: Space, machine: Machine, software: Software) -> Prepared | tuple[Broken, Message]:
     """The ways of a machine, or why it has none."""
-    reason = unsupported(machine.gpu, plan.workload)
+    reason = unsupported(machine.gpu, plan.workload, software)
     if reason is not None:
         return Broken.SUPPORT, reason
     try:
