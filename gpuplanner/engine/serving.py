@@ -7,7 +7,7 @@ runtime, activations, graphs, the cache of the requests at work) and what the se
 from gpuplanner.catalog.architecture import ModelArchitecture, Role
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.estimate import Estimate, Fit, Limit, Memory, Part, Phase, Way
-from gpuplanner.engine.formulas import kv_cache, serving_pool, serving_time, weights
+from gpuplanner.engine.formulas import kv_cache, serving_pool, serving_time
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gpu_memory import phase_bytes
 from gpuplanner.engine.machine import Machine
@@ -25,14 +25,14 @@ from gpuplanner.engine.serving_figures import (
     with_certain_part,
 )
 from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
-from gpuplanner.engine.serving_machine import Found, gpu_numbers, server_numbers
+from gpuplanner.engine.serving_machine import Found, gpu_numbers, server_numbers, worst
 from gpuplanner.engine.serving_memory import longest_request_tokens
 from gpuplanner.engine.serving_model import cache_precision_of, model_numbers, precision_of
 from gpuplanner.engine.serving_numbers import ServingNumbers, load_numbers, serving_numbers
 from gpuplanner.engine.serving_parts import step_parts
 from gpuplanner.engine.serving_remarks import memory_reason, remarks, unmet
 from gpuplanner.engine.verdict import usable_figure, verdict
-from gpuplanner.figures import Certainty, Figure
+from gpuplanner.figures import Certainty, Figure, Rung
 from gpuplanner.messages import Message
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
@@ -67,7 +67,8 @@ def estimate_serving(
         way = best_way(ways_on(machine, model, workload), workload, numbers, found.numbers, server, load)
     result = serving_numbers(numbers, found.numbers, server, load, way)
     alone = load.request_per_s is None and load.concurrency <= way.replicas
-    spreads = spreads_of(efficiencies, found.rung, bool(alone))
+    rung = worst(found.rung, Rung.ROOFLINE) if workload.cpu_offload_bytes else found.rung
+    spreads = spreads_of(efficiencies, rung, bool(alone), memory_rung=found.rung)
     memory = _memory(result, found.numbers, server, way, spreads)
     fit, reason = _fit(result, memory, load, server, way, workload, spreads)
     metrics = _room(numbers, result, server, way, model, spreads)
@@ -88,7 +89,7 @@ def estimate_serving(
         limits=_shares(parts),
         metrics=metrics,
         host=(),
-        remarks=remarks(workload, model, machine, way, found, result),
+        remarks=remarks(workload, model, machine, way, found, server, result),
         unmet=unmet(workload, model, result, metrics, runs),
     )
 
@@ -181,8 +182,7 @@ def _room(
     at_once = serving_pool.concurrent_requests(numbers.pool_bytes, numbers.reserved_sequence_bytes, way.replicas)
     per_request = numbers.reserved_sequence_bytes / way.replicas
     metrics["max_concurrency"] = pool_figure(numbers, per_request, at_once, Unit.COUNT, spread)
-    stage = weights.layers_of_fullest_stage(model.layers, way.pipeline_parallel)
-    longest = longest_request_tokens(model, server, way, stage, numbers.pool_bytes)
+    longest = longest_request_tokens(model, server, way, numbers.cache_layers, numbers.pool_bytes)
     most = float(architecture.max_positions or longest)
     if longest >= most:
         metrics["max_length"] = certain(most, Unit.TOKEN)

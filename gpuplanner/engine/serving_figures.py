@@ -25,15 +25,18 @@ class Spreads:
     beside_weights: Spread
 
 
-def spreads_of(efficiencies: Efficiencies, rung: Rung, alone: bool = False) -> Spreads:
-    """The spreads on a rung, from the residuals of measured runs; `alone`: with one request at work."""
+def spreads_of(efficiencies: Efficiencies, rung: Rung, alone: bool = False, memory_rung: Rung | None = None) -> Spreads:
+    """The spreads on a rung, from the residuals of measured runs; `alone`: with one request at work.
+
+    `memory_rung`: that of memory, where it is another one.
+    """
     of = " of one request" if alone else ""
     return Spreads(
         token=spread_of(efficiencies, f"time per token{of}", rung),
         first_token=spread_of(efficiencies, f"time to first token{of}", rung),
         rate=spread_of(efficiencies, f"time per token{of}" if alone else "throughput", rung),
         prompt=spread_of(efficiencies, "prompt rate", rung),
-        beside_weights=spread_of(efficiencies, "memory beside weights", rung),
+        beside_weights=spread_of(efficiencies, "memory beside weights", memory_rung or rung),
     )
 
 

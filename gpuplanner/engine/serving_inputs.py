@@ -124,8 +124,9 @@ class ServerNumbers:
     pass as decode steps (chunked prefill), 0 where each has a pass of its own; `stages_overlap`: 1 where pipeline
     stages work at once on different requests; `copies_dense`: 1 where groups that attend to requests of their own each
     hold the dense MLPs and the output projection, 0 where these are split over all ranks. `offline_share`: what a list
-    of requests reaches of the steady rate. `offload_bytes`: weights that each GPU leaves in host memory, read over PCIe
-    in every pass.
+    of requests reaches of the steady rate. `offload_bytes`: weights that each GPU leaves in host memory. They are read
+    over PCIe in every pass, or, where `computes_on_host` is 1, worked on by the CPU in passes of fewer than
+    `host_batch_rows` rows.
     """
 
     memory_share: Number
@@ -154,6 +155,11 @@ class ServerNumbers:
     offload_bytes: Number
     pcie_bytes_per_s: Number
     pcie_efficiency: Number
+    computes_on_host: Number
+    host_batch_rows: Number
+    host_memory_bytes_per_s: Number
+    host_memory_share: Number
+    host_flop_per_s: Number
 
 
 @dataclass(frozen=True, slots=True)

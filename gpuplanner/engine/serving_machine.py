@@ -226,6 +226,7 @@ def server_numbers(serving: Serving, gpu: Gpu, efficiencies: Efficiencies, profi
     elif serving.max_batched_tokens is None and not chunked and found["chunk_is_length"]:
         batched = max(batched, length)
     takes_share = found["free_share"] == 1.0
+    host = efficiencies.constants(SERVERS, "host memory")
     return ServerNumbers(
         memory_share=share if share and takes_share else found["memory_share"],
         free_share=share if share and not takes_share else found["free_share"],
@@ -253,6 +254,11 @@ def server_numbers(serving: Serving, gpu: Gpu, efficiencies: Efficiencies, profi
         offload_bytes=float(serving.cpu_offload_bytes),
         pcie_bytes_per_s=pcie_bytes_per_s(gpu) if serving.cpu_offload_bytes else inf,
         pcie_efficiency=efficiencies.constants(SERVERS, "host link")["pcie_efficiency"],
+        computes_on_host=found["computes_on_host"],
+        host_batch_rows=host["batch_rows"],
+        host_memory_bytes_per_s=serving.host_memory_bytes_per_s or host["memory_bytes_per_s"],
+        host_memory_share=host["memory_share"],
+        host_flop_per_s=host["flop_per_s"],
     )
 
 

@@ -9,15 +9,16 @@ from math import inf
 from gpuplanner.engine.formulas import kv_cache, moe, serving_pool, serving_time, weights
 from gpuplanner.engine.formulas.elementwise import Condition, Number, maximum, minimum, where
 from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
-from gpuplanner.engine.serving_passes import dense_copies
+from gpuplanner.engine.serving_passes import dense_copies, host_share, not_offloaded
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryNumbers:
     """Memory of the fullest GPU in bytes, and what one request takes of its pool.
 
-    `fixed_bytes`: all but the cache. `sequence_bytes`: cache of one request at its last token, `mean_sequence_bytes`
-    halfway through its answer; `reserved_sequence_bytes`: what one request of the longest length may take.
+    `fixed_bytes`: all but the cache; `cache_layers`: those of the stage's layers that keep their cache there.
+    `sequence_bytes`: cache of one request at its last token, `mean_sequence_bytes` halfway through its answer;
+    `reserved_sequence_bytes`: what one request of the longest length may take.
     `least_memory_share`: with which share of the memory the server starts; `starts`: whether it does.
     """
 
@@ -27,6 +28,8 @@ class MemoryNumbers:
     graph_bytes: Number
     fixed_bytes: Number
     pool_bytes: Number
+    stage_layers: Number
+    cache_layers: Number
     bytes_per_token: Number
     sequence_bytes: Number
     mean_sequence_bytes: Number
@@ -70,9 +73,12 @@ def memory_numbers(
         graphs,
         server.counts_activations,
     )
+    kept = stage
+    if not not_offloaded(server):
+        kept = weights.gpu_layers(stage, host_share(model, server, way, server.computes_on_host))
     context = serving_time.mean_context_tokens(load.input_tokens, load.output_tokens)
     doubled = server.cache_copies
-    reserved = reserved_sequence_bytes(model, server, way, stage, load.max_length)
+    reserved = reserved_sequence_bytes(model, server, way, kept, load.max_length)
     return MemoryNumbers(
         weight_bytes=weight,
         runtime_bytes=runtime,
@@ -80,9 +86,11 @@ def memory_numbers(
         graph_bytes=graphs,
         fixed_bytes=fixed,
         pool_bytes=pool,
-        bytes_per_token=sequence_bytes(model, way, stage, 1.0, with_state=False),
-        sequence_bytes=sequence_bytes(model, way, stage, load.input_tokens + load.output_tokens, doubled),
-        mean_sequence_bytes=sequence_bytes(model, way, stage, context, doubled),
+        stage_layers=stage,
+        cache_layers=kept,
+        bytes_per_token=sequence_bytes(model, way, kept, 1.0, with_state=False),
+        sequence_bytes=sequence_bytes(model, way, kept, load.input_tokens + load.output_tokens, doubled),
+        mean_sequence_bytes=sequence_bytes(model, way, kept, context, doubled),
         reserved_sequence_bytes=reserved,
         least_memory_share=serving_pool.least_memory_share(
             weight, runtime, activations, graphs, server.counts_activations, reserved, gpu.usable_bytes

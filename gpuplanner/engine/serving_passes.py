@@ -3,9 +3,9 @@
 Pure arithmetic on floats or arrays; the formulas stand in `formulas/`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from gpuplanner.engine.formulas import attention, gemm, kv_cache, moe, serving_time
+from gpuplanner.engine.formulas import attention, gemm, kv_cache, moe, serving_time, weights
 from gpuplanner.engine.formulas.collectives import (
     group_efficiency,
     group_latency_seconds,
@@ -23,7 +23,7 @@ class PassNumbers:
 
     `weights_s` and `compute_s`: reading and multiplying the matrices, which overlap in `matrices_s`; `cache_s`: reading
     the cache, part of `attention_s`; `between_s`: norms, residuals and activations; `dispatch_s`: tokens to the ranks
-    of their experts and back; `fetch_s`: weights from the host.
+    of their experts and back; `fetch_s`: weights from the host; `host_layers_s`: layers that the CPU works on.
     """
 
     weights_s: Number
@@ -35,6 +35,7 @@ class PassNumbers:
     exchange_s: Number
     dispatch_s: Number
     fetch_s: Number
+    host_layers_s: Number
     launch_s: Number
     host_s: Number
     total_s: Number
@@ -58,8 +59,9 @@ class GroupReach:
 
 @dataclass(frozen=True, slots=True)
 class _Matrices:
-    """Reading and multiplying all matrices, both at once, and the FLOP in all and of the experts among them."""
+    """Reading and multiplying all matrices on one GPU, both at once, and the FLOP in all and of the experts."""
 
+    read_bytes: Number
     weights_s: Number
     compute_s: Number
     total_s: Number
@@ -100,11 +102,68 @@ def decode_step(
     launch = serving_time.launch_seconds(model.layers, gpu.layer_s, model.moe_layers, gpu.moe_layer_s)
     host = serving_time.host_seconds(server.step_s, server.sequence_s, sequences)
     fetch = _fetch(server, way, 1.0)
-    total = serving_time.step_seconds(matrices.total_s, attend, between, exchange, dispatch, fetch, launch, host)
-    return PassNumbers(
+    done = PassNumbers(
         matrices.weights_s, matrices.compute_s, matrices.total_s, cache_s, attend, between, exchange, dispatch, fetch,
-        launch, host, total,
+        0.0, launch, host, 0.0,
     )  # fmt: skip
+    if not_offloaded(server):
+        return _summed(done)
+    return _summed(_with_the_host(done, model, server, way, rows, matrices, read))
+
+
+def _summed(done: PassNumbers) -> PassNumbers:
+    total = serving_time.step_seconds(
+        done.matrices_s, done.attention_s, done.between_s, done.exchange_s, done.dispatch_s, done.fetch_s,
+        done.host_layers_s, done.launch_s, done.host_s,
+    )  # fmt: skip
+    return replace(done, total_s=total)
+
+
+def _with_the_host(
+    done: PassNumbers,
+    model: ModelNumbers,
+    server: ServerNumbers,
+    way: WayNumbers,
+    rows: Number,
+    matrices: _Matrices,
+    cache_bytes: Number,
+) -> PassNumbers:
+    """The same step where the CPU works on the layers that are left in host memory, the cache of which it keeps."""
+    ranks = way.tensor_parallel
+    small = server.computes_on_host * (rows < server.host_batch_rows)
+    share = host_share(model, server, way, small)
+    active = model.attention_parameters + model.mlp_parameters + model.active_expert_parameters
+    host_s = serving_time.host_layers_seconds(
+        share, matrices.read_bytes * ranks, cache_bytes * ranks, active, rows,
+        server.host_memory_bytes_per_s, server.host_memory_share, server.host_flop_per_s,
+    )  # fmt: skip
+    kept = {
+        name: serving_time.gpu_share_seconds(getattr(done, name), share)
+        for name in ("weights_s", "compute_s", "matrices_s", "cache_s", "attention_s", "between_s", "launch_s")
+    }
+    return replace(done, **kept, fetch_s=done.fetch_s * (1.0 - small), host_layers_s=host_s)
+
+
+def host_share(model: ModelNumbers, server: ServerNumbers, way: WayNumbers, computes: Number) -> Number:
+    """Share of the layers that the CPU works on, of the GPU that has most layers; `computes`: 1 where it does."""
+    stage = weights.layers_of_fullest_stage(model.layers, way.pipeline_parallel)
+    layer_bytes = weights.layer_matrix_bytes(
+        model.attention_bytes, way.attention_ranks, model.mlp_bytes, dense_copies(server, way), model.expert_bytes
+    )
+    return weights.host_layer_share(
+        server.offload_bytes,
+        layer_bytes,
+        model.copied_bytes,
+        model.layers,
+        stage,
+        way.tensor_parallel,
+        computes,
+    )
+
+
+def not_offloaded(server: ServerNumbers) -> bool:
+    """Whether no weights are left in host memory, in any configuration."""
+    return isinstance(server.offload_bytes, float) and not server.offload_bytes
 
 
 def prefill_pass(
@@ -141,11 +200,13 @@ def prefill_pass(
     launch = serving_time.launch_seconds(model.layers, gpu.layer_s, model.moe_layers, gpu.moe_layer_s)
     own_pass = serving_time.own_pass_seconds(launch, server.step_s, passes, server.shares_step)
     fetch = _fetch(server, way, passes)
-    total = serving_time.step_seconds(matrices.total_s, attend, between, exchange, dispatch, fetch, own_pass, 0.0)
-    numbers = PassNumbers(
-        matrices.weights_s, matrices.compute_s, matrices.total_s, 0.0, attend, between, exchange, dispatch, fetch,
-        own_pass, 0.0, total,
+    numbers = _summed(
+        PassNumbers(
+            matrices.weights_s, matrices.compute_s, matrices.total_s, 0.0, attend, between, exchange, dispatch, fetch,
+            0.0, own_pass, 0.0, 0.0,
+        )
     )  # fmt: skip
+    total = numbers.total_s
     if way.plain:
         return numbers, passes, total
     own_s = serving_time.own_group_seconds(attend, between, matrices.total_s, matrices.flops, matrices.expert_flops)
@@ -196,7 +257,7 @@ def _matrices(
     flops = gemm.all_matrix_flops(mlp, attention_flops, head, experts)
     compute_s = gemm.multiply_seconds(flops, gpu.flop_per_s, gpu.utilisation, passes)
     together = gemm.overlapped_seconds(weights_s, compute_s, gpu.overlap_loss)
-    return _Matrices(weights_s, compute_s, together, flops, experts)
+    return _Matrices(read, weights_s, compute_s, together, flops, experts)
 
 
 def dense_copies(server: ServerNumbers, way: WayNumbers) -> Number:
@@ -216,7 +277,7 @@ def _between(model: ModelNumbers, gpu: GpuNumbers, way: WayNumbers, tokens: Numb
 
 
 def _fetch(server: ServerNumbers, way: WayNumbers, passes: Number) -> Number:
-    if isinstance(server.offload_bytes, float) and not server.offload_bytes:
+    if not_offloaded(server):
         return 0.0  # nothing to explain
     return serving_time.fetch_seconds(
         passes, way.pipeline_parallel, server.offload_bytes, server.pcie_bytes_per_s, server.pcie_efficiency

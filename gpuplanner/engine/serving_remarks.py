@@ -12,7 +12,7 @@ from gpuplanner.engine.formulas.serving_pool import whole_sequences
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.serving_choice import LAYERS_ONLY
 from gpuplanner.engine.serving_flags import layout_flags
-from gpuplanner.engine.serving_inputs import WayNumbers
+from gpuplanner.engine.serving_inputs import ServerNumbers, WayNumbers
 from gpuplanner.engine.serving_machine import SIXTEEN_BITS, Found
 from gpuplanner.engine.serving_model import precision_of
 from gpuplanner.engine.serving_numbers import ServingNumbers
@@ -73,10 +73,11 @@ def remarks(
     machine: Machine,
     way: WayNumbers,
     found: Found,
+    server: ServerNumbers,
     result: ServingNumbers,
 ) -> tuple[Message, ...]:
     """What was assumed and what a reader would not expect."""
-    return tuple(_remarks(workload, model, machine, way, found, result))
+    return tuple(_remarks(workload, model, machine, way, found, server, result))
 
 
 def _remarks(
@@ -85,6 +86,7 @@ def _remarks(
     machine: Machine,
     way: WayNumbers,
     found: Found,
+    server: ServerNumbers,
     result: ServingNumbers,
 ) -> Iterator[Message]:
     precision = precision_of(model, workload.weight_precision)
@@ -114,11 +116,26 @@ def _remarks(
         yield msg("serving.attention_groups", groups=int(way.attention_ranks))
     if way.attention_ranks > 1 or way.expert_parallel > 1:
         yield msg("serving.start_with", flags=layout_flags(workload.server, way))
+    yield from _offloaded(workload, server, result)
     if model.tower_parameters:
         yield msg("serving.tower_memory")
     if any(g.attention.window for g in model.groups):
         yield msg("serving.windows")
     yield from (msg(note) for note in model.notes)
+
+
+def _offloaded(workload: Serving, server: ServerNumbers, result: ServingNumbers) -> Iterator[Message]:
+    """What becomes of weights that are left in host memory."""
+    if not workload.cpu_offload_bytes:
+        return
+    if not server.computes_on_host:
+        yield msg("serving.streamed", size=_bytes(workload.cpu_offload_bytes))
+        return
+    rate = str(show(float(server.host_memory_bytes_per_s), Unit.BYTE_PER_S, Display()))
+    share = 1.0 - float(result.memory.cache_layers / result.memory.stage_layers)
+    yield msg("serving.host_layers", percent=percent(round(share, 2)), rate=rate)
+    if workload.host_memory_bytes_per_s is None:
+        yield msg("serving.host_memory_assumed", rate=rate)
 
 
 def _experts(model: ModelArchitecture, way: WayNumbers, requests: float) -> Iterator[Message]:

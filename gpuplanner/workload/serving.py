@@ -28,6 +28,8 @@ class Serving(BaseModel):
     is None. `max_length`: the longest prompt plus answer that one request may have; None is input + output.
     `tensor_parallel`: all GPUs that share each layer; `attention_ranks`: groups of them that attend to requests of
     their own (data-parallel attention); `expert_parallel`: whole experts on each GPU instead of a slice of each.
+    `cpu_offload_bytes`: weights that each GPU leaves in host memory; `host_memory_bytes_per_s`: what that memory gives,
+    where the server computes such layers on the CPU.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -58,3 +60,6 @@ class Serving(BaseModel):
     chunked_prefill: bool | None = Field(None, json_schema_extra=ask("way", advanced=True))
     eager: bool = Field(False, json_schema_extra=ask("way", advanced=True))
     cpu_offload_bytes: float = Field(0, ge=0, le=1e15, json_schema_extra=ask("way", Unit.BYTE, True, "bytes"))
+    host_memory_bytes_per_s: float | None = Field(
+        None, gt=0, le=1e13, json_schema_extra=ask("way", Unit.BYTE_PER_S, True)
+    )

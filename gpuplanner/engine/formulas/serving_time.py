@@ -124,7 +124,34 @@ def fetch_seconds(
 
 @formula(
     Unit.SECOND,
-    "matrices_s + attention_s + between_s + exchange_s + dispatch_s + fetch_s + launch_s + host_s",
+    "host_share · max((read_bytes + cache_bytes) / (host_memory_bytes_per_s · host_memory_share),"
+    " 2 · active_parameters · tokens / host_flop_per_s)",
+    "llama.cpp, --n-gpu-layers: the CPU works on its layers from host memory, the GPU waits",
+)
+def host_layers_seconds(
+    host_share: Number,
+    read_bytes: Number,
+    cache_bytes: Number,
+    active_parameters: Number,
+    tokens: Number,
+    host_memory_bytes_per_s: Number,
+    host_memory_share: Number,
+    host_flop_per_s: Number,
+) -> Number:
+    """Time of a pass on the CPU. `read_bytes`, `cache_bytes`, `active_parameters`: of the whole model."""
+    read_s = (read_bytes + cache_bytes) / (host_memory_bytes_per_s * host_memory_share)
+    return host_share * maximum(read_s, 2.0 * active_parameters * tokens / host_flop_per_s)
+
+
+@formula(Unit.SECOND, "whole_s · (1 - host_share)", "the CPU does the rest")
+def gpu_share_seconds(whole_s: Number, host_share: Number) -> Number:
+    """What is left for the GPU of an operator over all layers."""
+    return whole_s * (1.0 - host_share)
+
+
+@formula(
+    Unit.SECOND,
+    "matrices_s + attention_s + between_s + exchange_s + dispatch_s + fetch_s + host_layers_s + launch_s + host_s",
     "operators of one step in a row",
 )
 def step_seconds(
@@ -134,11 +161,13 @@ def step_seconds(
     exchange_s: Number,
     dispatch_s: Number,
     fetch_s: Number,
+    host_layers_s: Number,
     launch_s: Number,
     host_s: Number,
 ) -> Number:
     """Time of one pass over the model."""
-    return matrices_s + attention_s + between_s + exchange_s + dispatch_s + fetch_s + launch_s + host_s
+    on_gpu = matrices_s + attention_s + between_s + exchange_s + dispatch_s
+    return on_gpu + fetch_s + host_layers_s + launch_s + host_s
 
 
 @formula(

@@ -30,6 +30,41 @@ def edge_bytes(
 
 
 @formula(
+    Unit.RATIO,
+    "computes_on_host · min(offload_bytes · layers / ((layer_bytes / tensor_parallel + copied_bytes) · stage_layers),"
+    " 1)",
+    "whole layers are left in host memory; those of the fullest stage",
+)
+def host_layer_share(
+    offload_bytes: Number,
+    layer_bytes: Number,
+    copied_bytes: Number,
+    layers: Number,
+    stage_layers: Number,
+    tensor_parallel: Number,
+    computes_on_host: Number,
+) -> Number:
+    """Share of a GPU's layers that the CPU works on, since their weights lie in host memory.
+
+    `computes_on_host`: 1 where it does, 0 where their weights come to the GPU.
+    """
+    held = (layer_bytes / tensor_parallel + copied_bytes) * stage_layers / layers
+    return computes_on_host * minimum(offload_bytes / held, 1.0)
+
+
+NO_LAYERS = 1e-6
+"""Of the layers that a GPU works on; never none, so that what its pool holds stays a number."""
+
+
+@formula(
+    Unit.COUNT, "max(stage_layers · (1 - host_share), 0.000001)", "layers on the CPU keep their cache in host memory"
+)
+def gpu_layers(stage_layers: Number, host_share: Number) -> Number:
+    """Layers of a stage that the GPU works on, where the CPU has the others."""
+    return maximum(stage_layers * (1.0 - host_share), NO_LAYERS)
+
+
+@formula(
     Unit.BYTE,
     "attention_bytes · attention_ranks + mlp_bytes · dense_copies + expert_bytes",
     "groups that attend for themselves each hold attention whole, and some servers the dense parts too",

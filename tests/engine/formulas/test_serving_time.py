@@ -13,7 +13,7 @@ TIMES = st.floats(1e-6, 10)
 
 
 def test_a_step_is_the_sum_of_its_operators():
-    assert f.step_seconds(1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0) == 36
+    assert f.step_seconds(1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0) == 45
     assert f.launch_seconds(32.0, 1e-5, 8.0, 2e-5) == pytest.approx(4.8e-4)
     assert f.host_seconds(1e-3, 1e-5, 100.0) == pytest.approx(2e-3)
     assert f.exchange_seconds(2.0, 20.0, 1.0, 10.0, 0.1, 3.0, 0.5) == 45

@@ -156,7 +156,7 @@ def _quantity(kind: Any, info: FieldInfo, note: Ask) -> Quantity:
         quantity = quantities.duration(note.control or "s")
     elif note.control == "percent":
         quantity = quantities.percent()
-    elif note.unit is Unit.BYTE:
+    elif note.unit in {Unit.BYTE, Unit.BYTE_PER_S}:
         quantity = quantities.memory()
     elif note.unit is Unit.MONEY:
         quantity = quantities.money()
