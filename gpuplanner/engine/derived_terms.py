@@ -129,6 +129,7 @@ _TERMS: Mapping[Basis, tuple[str, ...]] = {
         "bytes_per_gathered",
         "bytes_per_gradient",
         "bytes_per_quantised",
+        "bytes_per_score",
         "bytes_per_state",
         "bytes_per_weight",
         "element_bytes",

@@ -41,12 +41,16 @@ class CacheLayers:
 
 @dataclass(frozen=True, slots=True)
 class ModelNumbers:
-    """A model in one weight and one KV precision. Bytes and parameters are of the whole model."""
+    """A model in one weight and one KV precision. Bytes and parameters are of the whole model.
+
+    `encoder_heads`: query heads of the layer of an encoder that has most of them; 0 for what keeps a cache.
+    """
 
     layers: float
     moe_layers: float
     hidden: float
     vocabulary: float
+    encoder_heads: float
     attention_bytes: float
     mlp_bytes: float
     expert_bytes: float
@@ -138,6 +142,7 @@ class ServerNumbers:
     peer_bytes: Number
     graph_layer_bytes: Number
     logit_bytes: Number
+    score_bytes: Number
     embedding_on_gpu: Number
     max_batched_tokens: Number
     max_sequences: Number

@@ -237,6 +237,7 @@ def server_numbers(serving: Serving, gpu: Gpu, efficiencies: Efficiencies, profi
         peer_bytes=found["peer_bytes"],
         graph_layer_bytes=0.0 if serving.eager else found["graph_layer_bytes"],
         logit_bytes=found["logit_bytes"],
+        score_bytes=found["score_bytes"],
         embedding_on_gpu=found["embedding_on_gpu"],
         max_batched_tokens=batched,
         max_sequences=sequences,

@@ -60,7 +60,7 @@ def memory_numbers(
         server.offload_bytes,
     )
     runtime = serving_pool.runtime_bytes(server.context_bytes, server.peer_bytes, tensor, stages)
-    activations = _activations(model, server, tensor / way.attention_ranks)
+    activations = _activations(model, server, load, tensor / way.attention_ranks)
     graphs = serving_pool.graph_bytes(server.graph_layer_bytes, stage)
     fixed = serving_pool.fixed_bytes(weight, runtime, activations, graphs)
     pool = serving_pool.pool_bytes(
@@ -164,13 +164,19 @@ def longest_request_tokens(
     return where(pool / share >= full, inf, kv_cache.whole_block_tokens(longest, server.block_tokens))
 
 
-def _activations(model: ModelNumbers, server: ServerNumbers, tensor: Number) -> Number:
+def _activations(model: ModelNumbers, server: ServerNumbers, load: LoadNumbers, tensor: Number) -> Number:
     batched = server.max_batched_tokens
+    attention = serving_pool.activation_bytes(batched, model.attention_split_bytes, model.attention_whole_bytes, tensor)
+    if model.encoder_heads:
+        scores = serving_pool.score_buffer_bytes(
+            batched, load.max_length, model.encoder_heads, server.score_bytes, tensor
+        )
+        attention = serving_pool.attention_buffer_bytes(attention, scores)
     return serving_pool.activation_peak_bytes(
         serving_pool.activation_bytes(
             minimum(batched, model.mlp_pass_tokens), model.split_activation_bytes, model.whole_activation_bytes, tensor
         ),
-        serving_pool.activation_bytes(batched, model.attention_split_bytes, model.attention_whole_bytes, tensor),
+        attention,
         serving_pool.sampling_bytes(server.max_sequences, model.vocabulary, server.logit_bytes),
         model.profile_bytes,
     )

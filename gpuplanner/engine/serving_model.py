@@ -98,6 +98,7 @@ def model_numbers(
         moe_layers=float(sum(g.count for g in moe)),
         hidden=float(architecture.hidden),
         vocabulary=float(architecture.vocabulary),
+        encoder_heads=float(max(g.attention.heads for g in groups)) if architecture.role is Role.ENCODER else 0.0,
         attention_bytes=size[Part.ATTENTION] + size[Part.LINEAR_ATTENTION],
         mlp_bytes=size[Part.MLP] + size[Part.SHARED_EXPERTS],
         expert_bytes=size[Part.EXPERTS],

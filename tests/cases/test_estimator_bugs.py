@@ -273,3 +273,43 @@ def test_sel12_a_card_without_fp8_converts_and_is_slower(serve):
     assert token_seconds(older) > token_seconds(newer)
     assert "serving.converted" in {m.id for m in older.remarks}
     assert "serving.converted" not in {m.id for m in newer.remarks}
+
+
+NOMIC = {
+    "model_type": "bert", "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+    "intermediate_size": 3072, "vocab_size": 30528, "max_position_embeddings": 8192, "type_vocab_size": 2,
+}  # fmt: skip
+"""The sizes of nomic-embed-text-v1.5."""
+
+
+def test_est06_an_encoder_that_takes_a_long_batch_at_once_keeps_all_scores(shipped_catalog, shipped_efficiencies):
+    """llama.cpp with -ub 8192 was seen to take 4,158 MiB where another estimator said 954."""
+    model = architecture_from_config(NOMIC, "nomic-embed")
+    machine = bare(shipped_catalog.gpus["nvidia-rtx-4090"], 1)
+    needed = {}
+    for batched in (512, 8192):
+        workload = Serving(
+            model=ModelChoice(catalog_id="nomic"),
+            server=Server.LLAMA_CPP,
+            weight_precision=WeightPrecision.FP16,
+            input_tokens=8191,
+            output_tokens=1,
+            concurrency=1,
+            max_batched_tokens=batched,
+        )
+        made = estimate(Plan(workload=workload), model, machine, shipped_efficiencies)
+        needed[batched] = made.memory.needed.value
+    assert needed[8192] == pytest.approx(4158 * MIB, rel=0.25)
+    assert needed[512] < needed[8192] / 3
+
+
+def test_est20_what_stays_on_the_host_is_not_on_the_gpu(serve):
+    """Logits stay in host memory, and of a half-offloaded model only the GPU's layers and their cache are on it."""
+    asked = {"server": Server.LLAMA_CPP, "weight_precision": WeightPrecision.Q8_0, "concurrency": 1}
+    whole = serve("Qwen/Qwen3-0.6B", "nvidia-rtx-4090", **asked)
+    left = total_weights(whole) / 2
+    half = serve("Qwen/Qwen3-0.6B", "nvidia-rtx-4090", cpu_offload_bytes=left, **asked)
+    logits = 512 * 151_936 * 4
+    assert parts(whole)["activations"] < logits
+    assert parts(half)["weights"] == pytest.approx(left)
+    assert parts(half)["cache"] < 0.6 * parts(whole)["cache"]

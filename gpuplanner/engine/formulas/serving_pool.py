@@ -34,6 +34,24 @@ def sampling_bytes(sequences: Number, vocabulary: Number, logit_bytes: Number) -
     return sequences * vocabulary * logit_bytes
 
 
+@formula(
+    Unit.BYTE,
+    "min(batched_tokens, length) · length · heads · bytes_per_score / tensor_parallel",
+    "without flash attention a layer's scores are a buffer: tokens of a pass times tokens before them, for each head",
+)
+def score_buffer_bytes(
+    batched_tokens: Number, length: Number, heads: Number, bytes_per_score: Number, tensor_parallel: Number
+) -> Number:
+    """Memory of the scores of one layer. `bytes_per_score`: 0 where flash attention keeps none of them."""
+    return minimum(batched_tokens, length) * length * heads * bytes_per_score / tensor_parallel
+
+
+@formula(Unit.BYTE, "attention_activation_bytes + scores_bytes", "queries, keys and values live beside the scores")
+def attention_buffer_bytes(attention_activation_bytes: Number, scores_bytes: Number) -> Number:
+    """What lives during attention."""
+    return attention_activation_bytes + scores_bytes
+
+
 @formula(Unit.BYTE, "max(mlp_activation_bytes, attention_activation_bytes, sampling_bytes) + tower_bytes", VLLM)
 def activation_peak_bytes(
     mlp_activation_bytes: Number, attention_activation_bytes: Number, sampling_bytes: Number, tower_bytes: Number
