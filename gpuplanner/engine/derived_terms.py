@@ -135,7 +135,7 @@ _TERMS: Mapping[Basis, tuple[str, ...]] = {
         "element_bytes",
         "step_bytes_per_parameter",
     ),
-    FROM_METHOD: ("gathers", "layer_collectives", "loss_passes", "passes"),
+    FROM_METHOD: ("gathers", "layer_collectives", "loss_passes", "passes", "sequences_per_sample"),
     FROM_FIGURES: (
         "communication_s",
         "compute_time_share",

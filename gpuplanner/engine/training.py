@@ -20,6 +20,7 @@ from gpuplanner.engine.ranges import Spread, inverse, ranged
 from gpuplanner.engine.training_limits import largest_that_fits
 from gpuplanner.engine.training_memory import MemoryNumbers, memory_numbers
 from gpuplanner.engine.training_remarks import remarks, unmet
+from gpuplanner.engine.training_rollout import rollout_numbers
 from gpuplanner.engine.training_run import TrainingRun, training_run
 from gpuplanner.engine.training_split import split
 from gpuplanner.engine.training_ways import TrainingWay
@@ -63,6 +64,7 @@ TIME_LIMITS: Mapping[str, Limit] = {
     "optimizer": Limit.HBM,
     "offload": Limit.CPU,
     "overhead": Limit.LATENCY,
+    "rollout": Limit.HBM,
 }
 
 
@@ -130,6 +132,8 @@ def _phase(name: str, parts: tuple[str, ...], numbers: MemoryNumbers, spread: Sp
             found.append(Part(SHOWN_AS.get(part, part), _part_figure(part, value, spread)))
     found += [Part("holes", ranged(_float(numbers.holes), Unit.BYTE, spread))]
     found += [Part("overhead", ranged(_float(numbers.overhead), Unit.BYTE, spread))]
+    if numbers.rollout > 0:
+        found.append(Part("rollout", ranged(_float(numbers.rollout), Unit.BYTE, spread)))
     is_peak = getattr(numbers, name) is numbers.allocated
     total = _float(numbers.needed) if is_peak else _float(phase_bytes(tuple(p.figure.value for p in found)))
     return Phase(name, _merged(found), ranged(total, Unit.BYTE, spread))
@@ -237,7 +241,8 @@ def _largest(run: TrainingRun, field: str, most: int, unit: Unit) -> Figure:
     def needed(value: float) -> float:
         layout = replace(run.layout, **{field: value})
         part = split(run.model, run.hardware, layout)
-        return _float(memory_numbers(run.model, run.software, layout, part).needed)
+        held = rollout_numbers(run.model, run.software, run.hardware, layout).held
+        return _float(memory_numbers(run.model, run.software, layout, part, held).needed)
 
     found = largest_that_fits(needed, usable, most)
     least = needed(1.0)

@@ -4,6 +4,7 @@ Of the ways that fit the fastest is taken; where none fits, the one that needs t
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import gcd
 
 import numpy as np
@@ -14,6 +15,7 @@ from gpuplanner.engine.training_inputs import HardwareNumbers, SoftwareNumbers
 from gpuplanner.engine.training_layouts import layouts_of
 from gpuplanner.engine.training_model import ModelNumbers
 from gpuplanner.engine.training_numbers import training_numbers
+from gpuplanner.engine.training_rollout import known_trainer_shape
 from gpuplanner.engine.training_ways import Shape, TrainingWay, layouts_on
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.training import Training
@@ -30,7 +32,11 @@ def ways_on(machine: Machine, model: ModelArchitecture, workload: Training) -> l
     shape, expert = shape_of(model), workload.expert_parallel or 1
     if expert > 1 and not shape.experts_divide(expert):
         raise InputError(msg("training.experts_do_not_divide", experts=shape.experts, expert=expert))
-    ways = list(layouts_on(machine.gpus_per_node, machine.nodes, shape, workload, in_part=True))
+    per_node, nodes = known_trainer_shape(workload, machine.gpus_per_node, machine.nodes)
+    ways = [
+        way if nodes == machine.nodes else replace(way, nodes=machine.nodes)
+        for way in layouts_on(per_node, nodes, shape, workload, in_part=True)
+    ]
     if not ways:
         raise InputError(
             msg(

@@ -27,7 +27,7 @@ class SoftwareNumbers:
     `*_hidden`: the most that compute can hide of a kind of communication. `gather_share`: what gathering reaches of
     what the links do. `launch_s`: CPU time to launch one layer's kernels forward and backward;
     `expert_launch_s`: the routing's beside. `expert_passes`: how often the tokens are moved to be sorted by expert, in
-    `passes` of the rest.
+    `passes` of the rest. `rollout_layer_s`: the least time of one layer while a server generates.
     """
 
     word_bytes: Number
@@ -80,6 +80,7 @@ class SoftwareNumbers:
     overhead_s: Number
     host_parameters_per_s: Number
     pcie_efficiency: Number
+    rollout_layer_s: Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,8 @@ class LayoutNumbers:
     micro-batch is padded to its longest, else 1; `useful_share`: tokens of a mean sample that are trained on, in full
     sequences; `document_share`: of a full sequence, what attention spans where several documents are packed into it.
     `reference_passes`: forward passes of a reference model; `reference_copy`: 1 where it has weights of its own.
+    `completion_tokens`: of a sequence, those that are generated first, on `rollout_gpus` by a server that takes
+    `rollout_share` of their memory (0: nothing is generated); `rollout_apart` 1: on GPUs that do nothing else.
     """
 
     sequence_length: Number
@@ -126,6 +129,10 @@ class LayoutNumbers:
     document_share: Number
     reference_passes: Number
     reference_copy: Number
+    completion_tokens: Number
+    rollout_share: Number
+    rollout_gpus: Number
+    rollout_apart: Number
     micro_batch: Number
     tensor_parallel: Number
     pipeline_parallel: Number

@@ -10,7 +10,17 @@ from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.training_inputs import LayoutNumbers
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.workload.precision import WeightPrecision
-from gpuplanner.workload.training import ADAPTERS, AttentionKernel, Method, Offload, Recomputation, Sharding, Training
+from gpuplanner.workload.training import (
+    ADAPTERS,
+    AttentionKernel,
+    Method,
+    Offload,
+    Recomputation,
+    Rollout,
+    Sharding,
+    Training,
+    TrainingObjective,
+)
 
 
 class Switches(NamedTuple):
@@ -33,6 +43,8 @@ SWITCHES: Mapping[Sharding, Switches] = MappingProxyType(
     }
 )
 """What each sharding splits (Rajbhandari et al., ZeRO, 2019)."""
+USUAL_SERVER_SHARE = 0.9
+"""vLLM's `gpu_memory_utilization` where nobody sets it."""
 WHOLE_PRECISIONS = {WeightPrecision.FP32, WeightPrecision.BF16, WeightPrecision.FP16}
 
 
@@ -42,6 +54,13 @@ def splits_base(workload: Training, sharding: Sharding) -> bool:
     if sharding is Sharding.ZERO3:
         return not quantised
     return SWITCHES[sharding].weights > 0
+
+
+def _rollout_share(workload: Training) -> float:
+    """Of a GPU's memory, what the server takes that generates; a GPU of its own gives it what servers usually take."""
+    if workload.objective is not TrainingObjective.GRPO:
+        return 0.0
+    return workload.rollout_memory_share if workload.rollout is Rollout.SAME_GPUS else USUAL_SERVER_SHARE
 
 
 def layout_of(workload: Training, way: TrainingWay, gpus: int) -> LayoutNumbers:
@@ -63,6 +82,7 @@ def _numbers(
     switches = [SWITCHES[w.sharding] for w in ways]
     # Without a known mean nothing says that a micro-batch could be cut: it is taken to be padded to the full length.
     length_share = 1.0 if workload.packed or workload.mean_tokens is None else workload.sample_share
+    apart = workload.rollout is Rollout.OTHER_GPUS
     masked = workload.packed and workload.attention is AttentionKernel.FLASH
     model_ranks = [w.tensor_parallel * w.pipeline_parallel * w.context_parallel for w in ways]
     chunks = [workload.virtual_pipeline if w.pipeline_parallel > 1 else 1 for w in ways]
@@ -74,6 +94,10 @@ def _numbers(
         useful_share=1.0 if workload.packed else workload.sample_share,
         document_share=workload.sample_share if masked else 1.0,
         reference_passes=float(workload.has_reference),
+        completion_tokens=float(workload.generated_tokens),
+        rollout_share=_rollout_share(workload),
+        rollout_gpus=column([float(workload.rollout_gpus) if apart else n for n in gpus]),
+        rollout_apart=float(apart),
         reference_copy=float(workload.has_reference and workload.method not in ADAPTERS),
         micro_batch=column([w.micro_batch for w in ways]),
         tensor_parallel=column([w.tensor_parallel for w in ways]),

@@ -78,7 +78,8 @@ class MemoryNumbers:
     """Memory of the fullest GPU: parts, phases, and the numbers that people measure.
 
     `allocated`: tensors at the peak; `reserved`: with what the allocator keeps cached; `needed`: what has to fit, with
-    the allocator's unavoidable `holes` and the `overhead` of the process; `shown`: as nvidia-smi shows it.
+    the allocator's unavoidable `holes`, the `overhead` of the process and the `rollout` beside it;
+    `shown`: as nvidia-smi shows it.
     """
 
     states: StateNumbers
@@ -91,13 +92,23 @@ class MemoryNumbers:
     allocated: Number
     holes: Number
     overhead: Number
+    rollout: Number
     reserved: Number
     needed: Number
     shown: Number
 
 
-def memory_numbers(model: ModelNumbers, software: SoftwareNumbers, layout: LayoutNumbers, part: Split) -> MemoryNumbers:
-    """Memory of the fullest GPU in each phase; see `training_numbers`."""
+def memory_numbers(
+    model: ModelNumbers,
+    software: SoftwareNumbers,
+    layout: LayoutNumbers,
+    part: Split,
+    rollout_held: Number = NOTHING,
+) -> MemoryNumbers:
+    """Memory of the fullest GPU in each phase; see `training_numbers`.
+
+    `rollout_held`: bytes that a server takes which generates on the same GPU.
+    """
     states = _states(model, software, layout, part)
     kept = _activations(model, software, layout, part)
     frozen = frozen_weight_bytes(states.base, states.reference)
@@ -174,9 +185,10 @@ def memory_numbers(model: ModelNumbers, software: SoftwareNumbers, layout: Layou
         allocated=allocated,
         holes=holes,
         overhead=overhead,
+        rollout=rollout_held,
         reserved=allocator_bytes(allocated, cached),
-        needed=process_bytes(allocated, holes, overhead),
-        shown=process_bytes(allocated, cached, overhead),
+        needed=process_bytes(allocated, holes, overhead, rollout_held),
+        shown=process_bytes(allocated, cached, overhead, rollout_held),
     )
 
 

@@ -26,6 +26,7 @@ from gpuplanner.engine.formulas.training_time import (
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
 from gpuplanner.engine.training_memory import MemoryNumbers, memory_numbers
 from gpuplanner.engine.training_model import ModelNumbers
+from gpuplanner.engine.training_rollout import rollout_numbers
 from gpuplanner.engine.training_split import Split, split
 from gpuplanner.engine.training_time import TimeNumbers, attended_tokens, recomputed_shares, time_numbers
 
@@ -53,8 +54,9 @@ def training_numbers(
 ) -> TrainingNumbers:
     """Memory, time and rates of a run; see the module's docstring."""
     part = split(model, hardware, layout)
-    memory = memory_numbers(model, software, layout, part)
-    time = time_numbers(model, software, hardware, layout, part, memory.kept)
+    rollout = rollout_numbers(model, software, hardware, layout)
+    memory = memory_numbers(model, software, layout, part, rollout.held)
+    time = time_numbers(model, software, hardware, layout, part, memory.kept, rollout.seconds)
     rate = layout.global_batch, layout.sequences_per_sample, layout.sequence_length
     tokens_per_s = training_tokens_per_s(*rate, layout.useful_share, time.step)
     passed_per_s = training_tokens_per_s(*rate, part.passed_share, time.step)

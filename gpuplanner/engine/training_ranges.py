@@ -6,9 +6,11 @@ from gpuplanner.engine.ranges import Spread, unmeasured, widened
 from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Rung
 from gpuplanner.messages import msg
-from gpuplanner.workload.training import Training
+from gpuplanner.workload.training import Training, TrainingObjective
 
 TABLE = "training_ranges"
+OTHER_LOW, OTHER_HIGH = 0.9, 1.15
+"""By so much more may a number be off for an objective that no measurement is of."""
 LEAST_SAMPLE_SHARE = 0.25
 """Of the longest sample, the shortest mean that is thought likely where nobody says how long samples are."""
 
@@ -21,6 +23,19 @@ def spread_of(efficiencies: Efficiencies, family: str, rung: Rung) -> Spread:
         return unmeasured(msg("training.why.no_measurement"))
     why = msg(f"training.why.{rung.name.lower()}", rows=found.points)
     return Spread(found["low"], found["high"], rung, why)
+
+
+def memory_spread_of(workload: Training, efficiencies: Efficiencies) -> Spread:
+    """The spread of memory."""
+    return beside(workload, spread_of(efficiencies, "memory", Rung.SAME_ARCHITECTURE))
+
+
+def beside(workload: Training, spread: Spread) -> Spread:
+    """A spread measured on training towards the next token, made wider for another objective: none was measured."""
+    if workload.objective is TrainingObjective.NEXT_TOKEN:
+        return spread
+    why = msg("training.why.other_objective", objective=workload.objective.value.upper())
+    return widened(spread, OTHER_LOW, OTHER_HIGH, why)
 
 
 def padded_step_spread(workload: Training, spread: Spread, passed: Number, useful: Number) -> Spread:

@@ -7,11 +7,22 @@ from gpuplanner.engine.links import assumed_pcie_generation
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.training_layouts import splits_base
 from gpuplanner.engine.training_numbers import TrainingNumbers
+from gpuplanner.engine.training_rollout import trainer_gpus
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Message, msg
 from gpuplanner.units import percent, show_duration
-from gpuplanner.workload.training import AttentionKernel, Method, Offload, Optimizer, Recomputation, Sharding, Training
+from gpuplanner.workload.training import (
+    AttentionKernel,
+    Method,
+    Offload,
+    Optimizer,
+    Recomputation,
+    Rollout,
+    Sharding,
+    Training,
+    TrainingObjective,
+)
 
 FROZEN = {Method.LORA, Method.QLORA}
 LAUNCH_SHARE = 0.2
@@ -25,7 +36,8 @@ def remarks(
 ) -> tuple[Message, ...]:
     """The remarks that apply, most important first."""
     found = [msg("training.which_memory")]
-    data_parallel = machine.gpus // (way.tensor_parallel * way.pipeline_parallel * way.context_parallel)
+    trainers = trainer_gpus(workload, machine.gpus_per_node, machine.nodes)
+    data_parallel = trainers // (way.tensor_parallel * way.pipeline_parallel * way.context_parallel)
     if workload.method in FROZEN and data_parallel > 1 and not splits_base(workload, way.sharding):
         zero3 = way.sharding is Sharding.ZERO3
         found.append(msg("training.base_not_sharded" if zero3 else "training.base_replicated", ranks=data_parallel))
@@ -49,9 +61,25 @@ def remarks(
     if workload.deadline_s is not None and workload.tokens_in_all is None:
         found.append(msg("training.deadline_of_what"))
     found += _padding(workload, numbers)
+    found += _objective(workload, numbers)
     if model.max_positions is not None and workload.sequence_length > model.max_positions:
         found.append(msg("training.beyond_positions", tokens=workload.sequence_length, most=model.max_positions))
     return tuple(found)
+
+
+def _objective(workload: Training, numbers: TrainingNumbers) -> Iterator[Message]:
+    """What DPO and GRPO add, and what of them is not counted."""
+    if workload.objective is TrainingObjective.DPO:
+        yield msg("training.dpo_pairs")
+    if workload.has_reference:
+        yield msg("training.reference_is_base" if workload.method in FROZEN else "training.reference_copy")
+    if workload.objective is TrainingObjective.GRPO:
+        same = workload.rollout is Rollout.SAME_GPUS
+        share = percent(float(numbers.time.rollout / numbers.time.step))
+        yield msg(
+            "training.rollout_same" if same else "training.rollout_apart", share=share, tokens=workload.generated_tokens
+        )
+        yield msg("training.rollout_not_counted")
 
 
 def _padding(workload: Training, numbers: TrainingNumbers) -> Iterator[Message]:

@@ -6,18 +6,24 @@ from dataclasses import dataclass, replace
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.ranges import Spread
+from gpuplanner.engine.ranges import Spread, unmeasured
 from gpuplanner.engine.training_choice import best_way, ways_on
 from gpuplanner.engine.training_hardware import hardware_numbers
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
 from gpuplanner.engine.training_layouts import layout_of
 from gpuplanner.engine.training_model import ModelNumbers, model_numbers
 from gpuplanner.engine.training_numbers import TrainingNumbers, training_numbers
-from gpuplanner.engine.training_ranges import padded_step_spread, padded_token_spread, spread_of
+from gpuplanner.engine.training_ranges import (
+    beside,
+    memory_spread_of,
+    padded_step_spread,
+    padded_token_spread,
+    spread_of,
+)
+from gpuplanner.engine.training_rollout import trainer_gpus
 from gpuplanner.engine.training_software import rung_of, software_numbers
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.facts import MissingFactError
-from gpuplanner.figures import Rung
 from gpuplanner.messages import Message, msg
 from gpuplanner.workload.training import Method, Training
 
@@ -66,10 +72,13 @@ def training_run(
     numbers = model_numbers(model, workload)
     software = software_numbers(workload, machine, efficiencies)
     tried = ways_on(machine, model, workload) if ways is None else ways
-    way = best_way(tried, workload, numbers, software, hardware, machine.gpus)
-    layout = layout_of(workload, way, machine.gpus)
+    trainers = trainer_gpus(workload, machine.gpus_per_node, machine.nodes)
+    way = best_way(tried, workload, numbers, software, hardware, trainers)
+    layout = layout_of(workload, way, trainers)
     family = "pretraining time" if workload.method in PRETRAINING else "fine-tuning time"
-    measured = spread_of(efficiencies, family, rung_of(workload, machine.gpu, efficiencies))
+    measured = beside(workload, spread_of(efficiencies, family, rung_of(workload, machine.gpu, efficiencies)))
+    if workload.generated_tokens:
+        measured = unmeasured(msg("training.why.rollout"))
     made = training_numbers(numbers, software, hardware, layout)
     passed, useful = made.split.passed_share, layout.useful_share
     return TrainingRun(
@@ -80,7 +89,7 @@ def training_run(
         layout=layout,
         way=way,
         numbers=made,
-        memory_spread=spread_of(efficiencies, "memory", Rung.SAME_ARCHITECTURE),
+        memory_spread=memory_spread_of(workload, efficiencies),
         time_spread=padded_step_spread(workload, measured, passed, useful),
         token_spread=padded_token_spread(workload, measured, passed, useful),
         unknown=unknown,

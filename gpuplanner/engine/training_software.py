@@ -16,6 +16,7 @@ STATES, FRAMEWORKS, RATES, FORMATS = (
     "training_rates",
     "number_formats",
 )
+LAUNCH, ROLLOUT_SERVER = "launch", "vllm"
 RATE_OF = {
     ComputePrecision.FP32: GpuProperty.FP32_FLOP_PER_S,
     ComputePrecision.TF32: GpuProperty.TF32_FLOP_PER_S,
@@ -134,6 +135,7 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
         overhead_s=habits["overhead_s"],
         host_parameters_per_s=common["host_parameters_per_s"],
         pcie_efficiency=common["pcie_efficiency"],
+        rollout_layer_s=efficiencies.constants(LAUNCH, ROLLOUT_SERVER)["layer_s"],
     )
 
 

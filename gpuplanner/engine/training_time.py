@@ -59,6 +59,7 @@ class TimeNumbers:
     optimizer: Number
     offload: Number
     overhead: Number
+    rollout: Number
     step: Number
 
 
@@ -81,8 +82,9 @@ def time_numbers(
     layout: LayoutNumbers,
     part: Split,
     kept: ActivationNumbers,
+    rollout_s: Number = 0.0,
 ) -> TimeNumbers:
-    """Time of one step; see `training_numbers`."""
+    """Time of one step; see `training_numbers`. `rollout_s`: generating what it trains on, before it."""
     work = _compute(model, software, hardware, layout, part, kept)
     talk = communication_numbers(model, software, hardware, layout, part)
     busy = overlap_window_seconds(work.computing, work.dequantise)
@@ -123,7 +125,8 @@ def time_numbers(
         optimizer=optimizer,
         offload=offload,
         overhead=software.overhead_s,
-        step=training_step_seconds(pipelined, reduce, optimizer, offload, software.overhead_s),
+        rollout=rollout_s,
+        step=training_step_seconds(pipelined, reduce, optimizer, offload, software.overhead_s, rollout_s),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
+from gpuplanner.engine.training_rollout import trainer_shape
 from gpuplanner.workload.training import Framework, Method, Recomputation, Sharding, Training
 
 NODES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
@@ -68,10 +69,11 @@ class Shape:
 def training_ways(gpus_per_node: int, shape: Shape, workload: Training, max_gpus: int) -> tuple[TrainingWay, ...]:
     """The layouts of a training run on nodes of `gpus_per_node` GPUs."""
     return tuple(
-        way
+        way if way.nodes == nodes else replace(way, nodes=nodes)
         for nodes in NODES
         if nodes == 1 or nodes * gpus_per_node <= max_gpus
-        for way in layouts_on(gpus_per_node, nodes, shape, workload)
+        if (trainers := trainer_shape(workload, gpus_per_node, nodes)) is not None
+        for way in layouts_on(*trainers, shape, workload)
     )
 
 

@@ -84,7 +84,7 @@ class LoraTargets(StrEnum):
     ALL_LINEAR = "all-linear"
 
 
-class Objective(StrEnum):
+class TrainingObjective(StrEnum):
     """What the weights are trained towards: the next token, preferred answers (DPO), rewarded answers (GRPO)."""
 
     NEXT_TOKEN = "next-token"
@@ -122,7 +122,7 @@ class Training(BaseModel):
     kind: Literal["training"] = "training"
     model: ModelChoice = Field(json_schema_extra=ask("model", control="model"))
     method: Method = Field(Method.FULL, json_schema_extra=ask("model"))
-    objective: Objective = Field(Objective.NEXT_TOKEN, json_schema_extra=ask("model", advanced=True))
+    objective: TrainingObjective = Field(TrainingObjective.NEXT_TOKEN, json_schema_extra=ask("model", advanced=True))
     reference_model: bool = Field(True, json_schema_extra=ask("model", advanced=True))
     lora_rank: int = Field(16, ge=1, le=4096, json_schema_extra=ask("model", Unit.COUNT))
     lora_targets: LoraTargets = Field(LoraTargets.ALL_LINEAR, json_schema_extra=ask("model", advanced=True))
@@ -166,6 +166,13 @@ class Training(BaseModel):
         return self.tokens
 
     @property
+    def generated_tokens(self) -> int:
+        """Of a sequence, the tokens that GRPO generates before it trains on them; 0 when nothing is generated."""
+        if self.objective is not TrainingObjective.GRPO:
+            return 0
+        return min(self.completion_tokens or max(self.sequence_length // 2, 1), self.sequence_length)
+
+    @property
     def sample_share(self) -> float:
         """Tokens of a mean sample, in full sequences; assumed where samples are not packed and it is not said."""
         if self.mean_tokens is not None:
@@ -175,9 +182,9 @@ class Training(BaseModel):
     @property
     def sequences_per_sample(self) -> int:
         """Sequences of one sample: the better and the worse answer of DPO, else one."""
-        return 2 if self.objective is Objective.DPO else 1
+        return 2 if self.objective is TrainingObjective.DPO else 1
 
     @property
     def has_reference(self) -> bool:
         """Whether the model is compared with what it was before: another forward pass, and its weights."""
-        return self.reference_model and self.objective is not Objective.NEXT_TOKEN
+        return self.reference_model and self.objective is not TrainingObjective.NEXT_TOKEN

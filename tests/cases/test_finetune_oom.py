@@ -270,3 +270,27 @@ def test_ft26_lora_on_an_encoder_saves_little_because_activations_stay(run):
     assert tensors == pytest.approx([17 * GB, 12 * GB], rel=0.15)
     # A frozen matrix without an adapter keeps no input; all the rest stays.
     assert parts(lora)["activations"] == pytest.approx(parts(full)["activations"], rel=0.15)
+
+
+GRPO_QLORA = {"framework": "hugging-face", "method": "qlora", "objective": "grpo", "lora_rank": 32, "fused_loss": True}
+
+
+def test_ft27_grpo_of_8b_takes_about_42_gb_for_eight_generations_and_the_rollout_comes_on_top(run):
+    """The documented 42 GB are those of training with 20K tokens of context; its cache of 2.5 GB stands apart there."""
+    wanted = {"sequence_length": 20_480, "micro_batch": 8, "global_batch": 8, "completion_tokens": 19_968}
+    made = run("Llama-3.1-8B", "H100 SXM5 80GB", 1, **GRPO_QLORA, **wanted)
+    assert parts(made)["activations"] == pytest.approx(42 * GB, rel=0.2)
+    assert parts(made)["rollout"] == pytest.approx(0.3 * made.memory.usable.value)
+    alone = run("Llama-3.1-8B", "H100 SXM5 80GB", 1, **GRPO_QLORA, **(wanted | {"micro_batch": 1}))
+    assert alone.memory.needed.value < made.memory.needed.value - 30 * GB
+
+
+def test_ft28_a_share_of_80_per_cent_for_the_rollout_leaves_too_little_to_train(run):
+    wanted = {"sequence_length": 512 + 1024, "completion_tokens": 1024, "micro_batch": 8, "global_batch": 8}
+    wanted |= {"fused_loss": False}
+    much, less = (
+        run("Qwen2.5-7B", "H100 SXM5 80GB", 1, **{**GRPO_QLORA, **wanted}, rollout_memory_share=share)
+        for share in (0.8, 0.3)
+    )
+    assert much.fit in NOT
+    assert less.fit in RUNS

@@ -14,7 +14,7 @@ from gpuplanner.engine.training import estimate_training
 from gpuplanner.units import GB
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import Plan
-from gpuplanner.workload.training import Framework, Method, Objective, Training
+from gpuplanner.workload.training import Framework, Method, Training, TrainingObjective
 
 MODELS = (
     "meta-llama/Llama-2-7b-hf",
@@ -43,7 +43,7 @@ def estimated(shipped_catalog, shipped_efficiencies):
     model=st.sampled_from(MODELS),
     method=st.sampled_from(Method),
     framework=st.sampled_from(Framework),
-    objective=st.sampled_from([Objective.NEXT_TOKEN, Objective.DPO]),
+    objective=st.sampled_from([TrainingObjective.NEXT_TOKEN, TrainingObjective.DPO]),
     length=st.sampled_from([256, 1024, 4096, 32_768]),
     micro=st.sampled_from([1, 2, 4]),
     share=st.one_of(st.none(), st.floats(0.01, 1.0)),

@@ -256,10 +256,12 @@ def process_overhead_bytes(context_bytes: Number, communicator_bytes: Number, gp
     return context_bytes + communicator_bytes * (gpus > 1)
 
 
-@formula(Unit.BYTE, "tensor_bytes + lost_bytes + overhead_bytes", "as nvidia-smi shows it")
-def process_bytes(tensor_bytes: Number, lost_bytes: Number, overhead_bytes: Number) -> Number:
-    """Memory of the whole process on its GPU."""
-    return tensor_bytes + lost_bytes + overhead_bytes
+@formula(Unit.BYTE, "tensor_bytes + lost_bytes + overhead_bytes + rollout_held_bytes", "as nvidia-smi shows it")
+def process_bytes(
+    tensor_bytes: Number, lost_bytes: Number, overhead_bytes: Number, rollout_held_bytes: Number
+) -> Number:
+    """Memory of the whole process on its GPU, with that of a server that generates beside it."""
+    return tensor_bytes + lost_bytes + overhead_bytes + rollout_held_bytes
 
 
 @formula(Unit.BYTE, "tensor_bytes + lost_bytes", "torch.cuda.max_memory_reserved")

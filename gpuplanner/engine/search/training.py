@@ -23,12 +23,12 @@ from gpuplanner.engine.training_layouts import layouts_of
 from gpuplanner.engine.training_memory import memory_numbers
 from gpuplanner.engine.training_model import model_numbers
 from gpuplanner.engine.training_numbers import training_numbers
-from gpuplanner.engine.training_ranges import spread_of
+from gpuplanner.engine.training_ranges import memory_spread_of
+from gpuplanner.engine.training_rollout import rollout_numbers, trainer_gpus
 from gpuplanner.engine.training_software import software_numbers
 from gpuplanner.engine.training_split import split
 from gpuplanner.engine.training_ways import DEFAULT_MAX_GPUS, TrainingWay, training_ways
 from gpuplanner.engine.verdict import usable_figure, verdict
-from gpuplanner.figures import Rung
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Objective, Plan
 from gpuplanner.workload.training import Training
@@ -68,7 +68,7 @@ class TrainingSpace:
         self._plan = plan
         self._workload = workload
         self._efficiencies = efficiencies
-        self._memory_spread = spread_of(efficiencies, "memory", Rung.SAME_ARCHITECTURE)
+        self._memory_spread = memory_spread_of(workload, efficiencies)
         self._shape = shape_of(model)
         self._model = model_numbers(model, workload)
         self._laid_out: dict[tuple[int, int], _Layouts | None] = {}
@@ -107,9 +107,11 @@ class TrainingSpace:
         if key not in self._laid_out:
             ways = training_ways(gpus_per_node, self._shape, self._workload, most)
             nodes = np.array([way.nodes for way in ways], dtype=np.float64)
-            gpus = [way.nodes * gpus_per_node for way in ways]
+            trainers = [trainer_gpus(self._workload, gpus_per_node, way.nodes) for way in ways]
             self._laid_out[key] = (
-                _Layouts(ways, layouts_of(self._workload, ways, gpus), nodes, nodes * gpus_per_node) if ways else None
+                _Layouts(ways, layouts_of(self._workload, ways, trainers), nodes, nodes * gpus_per_node)
+                if ways
+                else None
             )
         return self._laid_out[key]
 
@@ -119,7 +121,8 @@ class TrainingSpace:
         constraints = self._plan.constraints
         usable = float(hardware.usable_bytes)
         part = split(self._model, hardware, layouts.numbers)
-        needed = memory_numbers(self._model, ways.software, layouts.numbers, part).needed
+        held = rollout_numbers(self._model, ways.software, hardware, layouts.numbers).held
+        needed = memory_numbers(self._model, ways.software, layouts.numbers, part, held).needed
         needed = np.broadcast_to(np.asarray(needed), layouts.nodes.shape)
         checks = [
             Check(Broken.MEMORY, needed, usable, Unit.BYTE),
@@ -168,7 +171,8 @@ class TrainingSpace:
             pipeline_parallel=way.pipeline_parallel,
             context_parallel=way.context_parallel,
             expert_parallel=way.expert_parallel,
-            data_parallel=whole.gpus // (way.tensor_parallel * way.pipeline_parallel * way.context_parallel),
+            data_parallel=trainer_gpus(self._workload, whole.gpus_per_node, whole.nodes)
+            // (way.tensor_parallel * way.pipeline_parallel * way.context_parallel),
             micro_batch=way.micro_batch,
             choices={"sharding": way.sharding.value, "recomputation": way.recomputation.value},
         )

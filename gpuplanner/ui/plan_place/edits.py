@@ -11,7 +11,7 @@ from gpuplanner.ui.plan_place.wizard.fields import LIMITS, Field, fields_of
 from gpuplanner.units import Display
 from gpuplanner.workload.plan import WORKLOADS, MachineChoice, Plan, Workload
 from gpuplanner.workload.serving import Serving
-from gpuplanner.workload.training import Method, Training
+from gpuplanner.workload.training import Method, Training, TrainingObjective
 
 LARGE_PARAMETERS = 20e9
 """Above it training starts with LoRA: all states of full training take 16 bytes a parameter, over 320 GB."""
@@ -89,8 +89,20 @@ def suggestion(text: str, field: Field, display: Display) -> str:
     return quantity.show(round(nearest) if quantity.whole else nearest, display)
 
 
+_OF_OBJECTIVE = {
+    "reference_model": {TrainingObjective.DPO, TrainingObjective.GRPO},
+    "completion_tokens": {TrainingObjective.GRPO},
+    "rollout": {TrainingObjective.GRPO},
+    "rollout_memory_share": {TrainingObjective.GRPO},
+    "rollout_gpus": {TrainingObjective.GRPO},
+}
+"""Fields of a training plan that only some objectives have."""
+
+
 def applies(field: Field, workload: Workload) -> bool:
     """Whether a field means anything beside the others: the rank of adapters only where there are adapters."""
+    if isinstance(workload, Training) and field.name in _OF_OBJECTIVE:
+        return workload.objective in _OF_OBJECTIVE[field.name]
     if isinstance(workload, Training) and field.name in {"lora_rank", "lora_targets", "base_precision"}:
         adapters = workload.method in {Method.LORA, Method.QLORA}
         return adapters and (field.name != "base_precision" or workload.method is Method.QLORA)

@@ -187,7 +187,8 @@ def test_the_three_totals_are_measured_in_three_places():
     assert process_overhead_bytes(6e8, 8e8, 1) == 6e8
     assert process_overhead_bytes(6e8, 8e8, 8) == 1.4e9
     assert allocator_bytes(30e9, 1e9) == 31e9
-    assert process_bytes(30e9, 1e9, 6e8) == 31.6e9
+    assert process_bytes(30e9, 1e9, 6e8, 0) == 31.6e9
+    assert process_bytes(30e9, 1e9, 6e8, 24e9) == 55.6e9
 
 
 def test_an_adapter_of_rank_16_on_all_matrices_of_llama_8b():
