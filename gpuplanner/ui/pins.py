@@ -4,12 +4,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gpuplanner.engine.machines import choice_of
-from gpuplanner.engine.search.result import Candidate
 from gpuplanner.ui.settings import Settings
 from gpuplanner.workload.plan import MachineChoice, Plan
+
+if TYPE_CHECKING:
+    from gpuplanner.engine.search.result import Candidate
 
 MOST_PINS = 6
 """What fits beside each other on a screen."""
@@ -128,8 +129,11 @@ def candidate_id(choice: MachineChoice, plan: Plan) -> str:
     return f"{plan.name}/{offer}/{choice.nodes}"[:_LONGEST]
 
 
-def candidate_pin(candidate: Candidate, plan: Plan) -> Pin:
+def candidate_pin(candidate: "Candidate", plan: Plan) -> Pin:
     """The pin of a machine of a plan's ranking, with its numbers as they are now."""
+    # Who has a candidate has read the engine; who only looks at pins need not.
+    from gpuplanner.engine.machines import choice_of
+
     machine = candidate.machine
     choice = choice_of(machine)
     pinned = PinnedCandidate(

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from datetime import date
+from typing import TYPE_CHECKING
 
 from gpuplanner.catalog.search import EntryKind
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.catalog_place.page import CatalogPage
-from gpuplanner.ui.catalog_place.presenter import CatalogWorkspace
 from gpuplanner.ui.palette.items import PaletteItem, PaletteProvider, match
-from gpuplanner.ui.places import Context, Location, Place
+from gpuplanner.ui.places import Context, Location, Page, Place
+
+if TYPE_CHECKING:
+    from gpuplanner.ui.catalog_place.presenter import CatalogWorkspace
 
 CATALOG_PLACE = "catalog"
 _ICONS = {EntryKind.GPU: "gpu", EntryKind.INSTANCE: "cloud", EntryKind.MODEL: "box"}
@@ -21,7 +23,10 @@ _BY_NAME, _OTHERWISE = 0.95, 0.6
 def catalog_place(today: Callable[[], date] = date.today) -> Place:
     """The place as the window shows it."""
 
-    def make(context: Context) -> CatalogPage:
+    def make(context: Context) -> Page:
+        # Read when it is first visited: the window is there sooner without.
+        from gpuplanner.ui.catalog_place.page import CatalogPage
+
         return CatalogPage(context, today)
 
     return Place(CATALOG_PLACE, "database", msg("catalogui.title"), make, providers=_providers)
@@ -37,7 +42,7 @@ class EntryProvider:
     group = msg("catalogui.palette")
     in_background = True
 
-    def __init__(self, appearance: Appearance, workspace: CatalogWorkspace, go: Callable[[Location], None]) -> None:
+    def __init__(self, appearance: Appearance, workspace: "CatalogWorkspace", go: Callable[[Location], None]) -> None:
         self._appearance = appearance
         self._workspace = workspace
         self._go = go
