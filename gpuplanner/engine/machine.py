@@ -7,6 +7,7 @@ from fractions import Fraction
 from gpuplanner.catalog.catalog import Rate
 from gpuplanner.catalog.entries import Gpu, Instance, Price
 from gpuplanner.messages import Message
+from gpuplanner.workload.plan import GpuSlice
 
 
 class Topology(StrEnum):
@@ -36,6 +37,7 @@ class Machine:
     `gpu_fraction` below 1: each "GPU" is a slice of one. `price` is for one node and hour, in its own currency;
     `usd_per_hour` for all nodes, None when no price is known or its currency has no rate. `rate`: the dated
     rate that turned the price into dollars. `remarks`: what was assumed where the source leaves it open.
+    `slice`: the MIG slice that `gpu` then describes, each in a node of its own since they cannot reach each other.
     """
 
     gpu: Gpu
@@ -50,6 +52,7 @@ class Machine:
     usd_per_hour: float | None = None
     rate: Rate | None = None
     remarks: tuple[Message, ...] = ()
+    slice: GpuSlice | None = None
 
     @property
     def gpus(self) -> int:

@@ -10,12 +10,14 @@ from fractions import Fraction
 
 from gpuplanner.catalog.catalog import Catalog, Rate
 from gpuplanner.catalog.entries import Gpu, GpuProperty, Instance, InstanceProperty, Price, PriceKind
+from gpuplanner.catalog.names import Kind, Resolution, Technology
 from gpuplanner.engine.formulas.cost import usd_per_hour
 from gpuplanner.engine.links import pcie_bytes_per_s
 from gpuplanner.engine.machine import Host, Machine, Topology
+from gpuplanner.engine.slices import sliced, slices_per_gpu
 from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import InputError, Message, msg
-from gpuplanner.workload.plan import MOST_GPUS, MOST_NODES, MOST_PER_NODE, MachineChoice
+from gpuplanner.workload.plan import MOST_GPUS, MOST_NODES, MOST_PER_NODE, GpuSlice, MachineChoice
 
 BARE_COUNTS = (1, 2, 4, 8)
 """How many bare GPUs of one type are ranked: what fits on one mainboard."""
@@ -54,6 +56,8 @@ def machine_of(
     gpu = catalog.gpus.get(choice.gpu_id)
     if gpu is None:
         raise InputError(msg("machines.unknown_gpu", id=choice.gpu_id))
+    if choice.slice is not None:
+        return in_slices(gpu, choice.slice, choice.gpus)
     per_node = min(choice.gpus, choice.per_node)
     nodes, left = divmod(choice.gpus, per_node)
     if left:
@@ -133,6 +137,40 @@ def bare(gpu: Gpu, per_node: int, nodes: int = 1) -> Machine:
     return Machine(gpu, per_node, nodes, topology, link, Host(), Fraction(1), remarks=remarks)
 
 
+def in_slices(gpu: Gpu, part: GpuSlice, count: int = 1) -> Machine:
+    """`count` MIG slices of GPUs of one type: each works alone, without NVLink or peer-to-peer.
+
+    Raises InputError for a GPU that cannot be divided so.
+    """
+    known = gpu.known(GpuProperty.MIG_SLICES)
+    if known is not None and known.value < 1:
+        raise InputError(msg("machines.no_slices", gpu=gpu.name))
+    whole = -(-count // slices_per_gpu(part))
+    said = msg("machines.slices", count=count, profile=part.profile, gpus=whole, gpu=gpu.name)
+    made = bare(sliced(gpu, part), 1, count)
+    return replace(made, slice=part, remarks=(said,))
+
+
+def named_choice(found: Resolution, count: int | None = None) -> MachineChoice:
+    """The choice that a resolved name stands for: GPUs, MIG slices of one, or an instance; as many as the name says.
+
+    `count`: how many instead. Raises InputError where the name is no machine, and for shares of time, of which nobody
+    says how much compute they have.
+    """
+    if found.id is None or found.kind is Kind.MODEL:
+        raise InputError(found.reason)
+    if found.kind is Kind.INSTANCE:
+        return MachineChoice(instance_id=found.id, nodes=count or 1)
+    many = count or found.count or 1
+    if found.fraction is None:
+        return MachineChoice(gpu_id=found.id, gpus=many, per_node=min(many, BARE_COUNTS[-1]))
+    shares, part = found.fraction, found.slice
+    if part is None or part.technology is not Technology.MIG or shares.compute is None:
+        raise InputError(msg("machines.share_of_time", name=found.query))
+    profile = GpuSlice(profile=part.profile, compute=str(shares.compute), memory=str(shares.memory))
+    return MachineChoice(gpu_id=found.id, gpus=many, slice=profile)
+
+
 def with_nodes(machine: Machine, nodes: int) -> Machine:
     """The same machine with another number of nodes."""
     hourly = None if machine.usd_per_hour is None else machine.usd_per_hour / machine.nodes * nodes
@@ -150,7 +188,12 @@ def choice_of(machine: Machine) -> MachineChoice:
     """The choice that a plan keeps for this machine."""
     if machine.instance is not None:
         return MachineChoice(instance_id=machine.instance.id, nodes=machine.nodes)
-    return MachineChoice(gpu_id=machine.gpu.id, gpus=machine.gpus, per_node=machine.gpus_per_node)
+    return MachineChoice(
+        gpu_id=machine.gpu.id,
+        gpus=machine.gpus,
+        per_node=MachineChoice.model_fields["per_node"].default if machine.slice else machine.gpus_per_node,
+        slice=machine.slice,
+    )
 
 
 def price_of(instance: Instance, regions: Collection[str] = ()) -> Price | None:

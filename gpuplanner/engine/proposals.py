@@ -180,7 +180,7 @@ def _more_sharding(made: Estimate, workload: Training) -> Iterator[tuple[Message
 
 def _more_gpus(made: Estimate) -> Iterator[Proposal]:
     machine = made.machine
-    if machine.instance is None:
+    if machine.instance is None and machine.slice is None:
         count = machine.gpus_per_node * 2
         while machine.nodes == 1 and count <= LARGEST_NODE:
             yield from _on(made, lambda n=count: bare(machine.gpu, n))

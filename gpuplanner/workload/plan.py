@@ -1,6 +1,7 @@
 """A plan: what to run, within which limits, on which machine. What a `.gpuplan` file holds (JSON)."""
 
 from enum import StrEnum
+from fractions import Fraction
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -14,6 +15,9 @@ WORKLOADS: tuple[type[Serving] | type[Training], ...] = (Serving, Training)
 """Every workload kind, in the order of the wizard."""
 MOST_NODES, MOST_GPUS, MOST_PER_NODE = 1_000_000, 1_000_000, 128
 """Of one machine: several times the largest clusters that were built."""
+
+SHARE = r"^[0-9]{1,3}(/[1-9][0-9]{0,2})?$"
+"""A part of one as text: "3/7", "1"."""
 
 
 class Objective(StrEnum):
@@ -44,8 +48,37 @@ class Constraints(BaseModel):
     objective: Objective = Objective.COST
 
 
+class GpuSlice(BaseModel):
+    """A MIG slice by its profile, with the shares of the GPU that it has, as fractions ("4/8")."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    profile: str = Field(pattern=r"^[0-9]{1,2}(c\.[0-9]{1,2})?g\.[0-9]{1,4}gb$")
+    compute: str = Field(pattern=SHARE)
+    memory: str = Field(pattern=SHARE)
+
+    @model_validator(mode="after")
+    def _parts_of_one(self) -> "GpuSlice":
+        if not (0 < self.compute_share <= 1 and 0 < self.memory_share <= 1):
+            raise InputError(msg("plan.problem.slice", profile=self.profile))
+        return self
+
+    @property
+    def compute_share(self) -> Fraction:
+        """The share of the GPU's compute slices."""
+        return Fraction(self.compute)
+
+    @property
+    def memory_share(self) -> Fraction:
+        """The share of its memory and of the bandwidth of that."""
+        return Fraction(self.memory)
+
+
 class MachineChoice(BaseModel):
-    """A machine by catalog ids: `nodes` of an instance, or `gpus` bare GPUs of one type in nodes of `per_node`."""
+    """A machine by catalog ids: `nodes` of an instance, or `gpus` bare GPUs of one type in nodes of `per_node`.
+
+    With a `slice` the `gpus` are so many slices of that kind, each of which works alone.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -54,11 +87,14 @@ class MachineChoice(BaseModel):
     gpu_id: str | None = Field(None, max_length=300)
     gpus: int = Field(1, ge=1, le=MOST_GPUS)
     per_node: int = Field(8, ge=1, le=MOST_PER_NODE)
+    slice: GpuSlice | None = None
 
     @model_validator(mode="after")
     def _not_both(self) -> "MachineChoice":
         if self.instance_id is not None and self.gpu_id is not None:
             raise InputError(msg("plan.problem.two_machines"))
+        if self.slice is not None and self.gpu_id is None:
+            raise InputError(msg("plan.problem.slice_of_nothing"))
         return self
 
 
