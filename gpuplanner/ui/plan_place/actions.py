@@ -14,7 +14,7 @@ from gpuplanner.ui.plan_place.presenter import PlanPresenter
 from gpuplanner.ui.tokens import GAP
 from gpuplanner.ui.widgets.button import ButtonKind
 
-_IN_MENU = frozenset({"redo", "duplicate", "save_as", "plans", "new", "open"})
+_IN_MENU = frozenset({"redo", "history", "duplicate", "save_as", "plans", "new", "open"})
 
 
 class PlanActions:
@@ -27,6 +27,7 @@ class PlanActions:
         owner: QWidget,
         pick_machine: Callable[[], object],
         show_difference: Callable[[str], object],
+        show_history: Callable[[], object],
     ) -> None:
         self._context = context
         self._appearance = context.appearance
@@ -34,6 +35,7 @@ class PlanActions:
         self._owner = owner
         self._pick_machine = pick_machine
         self._show_difference = show_difference
+        self._show_history = show_history
 
     def start(self) -> tuple[PageAction, ...]:
         """What can be done on the start page."""
@@ -57,6 +59,7 @@ class PlanActions:
                 in_bar=False,
             ),
             PageAction("more", msg("planui.plan_menu"), self.open_menu, icon="ellipsis"),
+            self._quiet("history", "planui.history", self._show_history, "rotate-ccw", "Ctrl+Shift+H"),
             self._quiet("plans", "planui.plans", self._presenter.show_start, "file-text"),
             self._quiet("duplicate", "planui.duplicate", self.duplicate, "copy"),
             self._quiet("save_as", "planui.save_as", self.save_as, "download", "Ctrl+Shift+S"),
@@ -79,12 +82,15 @@ class PlanActions:
 
     def duplicate(self) -> None:
         """A copy of the open plan."""
-        name = self._presenter.plan.name or self._appearance.text("planui.unnamed")
+        name = self._appearance.said(self._presenter.title)
         self._presenter.duplicate(self._appearance.text("planui.copy_of", name=name))
 
     def save_as(self) -> None:
         """Ask where to, and write the plan there."""
-        usual = "".join("-" if c in _NOT_IN_NAMES else c for c in self._presenter.plan.name)[:80].strip() or "plan"
+        usual = (
+            "".join("-" if c in _NOT_IN_NAMES else c for c in self._appearance.said(self._presenter.title))[:80].strip()
+            or "plan"
+        )
         title = self._appearance.text("planui.save_as")
         kinds = f"gpuplanner (*{PLAN_SUFFIX})"
         path, _ = QFileDialog.getSaveFileName(self._owner, title, f"{usual}{PLAN_SUFFIX}", kinds)
@@ -95,7 +101,7 @@ class PlanActions:
         """Ask for a file, and take it."""
         paths, _ = QFileDialog.getOpenFileNames(self._owner, self._appearance.text("planui.start.open"))
         if paths:
-            self._presenter.take_files(paths)
+            self._presenter.taking.files(paths)
 
     def compare(self) -> None:
         """Go to the comparison with what is pinned."""
@@ -125,9 +131,9 @@ class PlanActions:
             self._pop_up(menu)
 
     def _fill_differences(self, menu: QMenu) -> None:
-        for plan in self._presenter.shelved():
+        for plan in self._presenter.plans.listed():
             if plan.id != self._presenter.autosave.plan_id:
-                name = plan.name or self._appearance.text("planui.unnamed")
+                name = self._appearance.said(self._presenter.titles.of(plan.name))
                 menu.addAction(name.replace("&", "&&"), lambda wanted=plan.id: self._show_difference(wanted))
 
     def _menu(self) -> QMenu:

@@ -21,10 +21,14 @@ RETRY_MS = 3000
 
 @dataclass(slots=True, eq=False)
 class _Target:
-    """A plan on the shelf and the newest revision of it that this window knows; no id before it is first saved."""
+    """A plan on the shelf and the newest revision of it that this window knows; no id before it is first saved.
+
+    `begun` is what a new plan was before its first change: it is kept too, so that one can go back to it.
+    """
 
     plan_id: str
     revision: int
+    begun: Plan | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -77,13 +81,13 @@ class Autosave(QObject):
         """Whether everything has been saved."""
         return not self._waiting and self._running is None
 
-    def follow(self, plan_id: str, revision: int) -> None:
-        """Save to this plan from now on; an empty id becomes a new plan with the first change.
+    def follow(self, plan_id: str, revision: int, begun: Plan | None = None) -> None:
+        """Save to this plan from now on; an empty id becomes a new plan with the first change, `begun` its first state.
 
         What waits is saved first; what cannot be saved goes on waiting for the plan that it is of.
         """
         self.flush()
-        self._target = _Target(plan_id, revision)
+        self._target = _Target(plan_id, revision, begun)
 
     def keep(self, plan: Plan, label: str) -> None:
         """Save this state soon. Several within half a second become one revision with the last one's label."""
@@ -130,6 +134,9 @@ class Autosave(QObject):
             plan = self._stamped(save.plan)
             save.fault = None
             try:
+                if not target.plan_id and target.begun is not None:
+                    begun = target.begun.model_copy(update={"sample": False})
+                    target.plan_id, target.revision = self._shelf.add(self._stamped(begun))
                 if target.plan_id:
                     save.result = self._shelf.save(target.plan_id, plan, target.revision, save.label)
                 else:

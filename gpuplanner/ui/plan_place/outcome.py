@@ -11,10 +11,10 @@ from typing import Protocol
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from gpuplanner.engine.estimate import Estimate
-from gpuplanner.engine.machines import choice_of
 from gpuplanner.engine.search.result import SearchResult
 from gpuplanner.messages import InputError, Message
 from gpuplanner.ui.background import Cancel, Jobs, Latest
+from gpuplanner.ui.plan_place.subject import subject_of
 from gpuplanner.workload.plan import Plan
 
 SEARCH_AFTER_MS = 60
@@ -152,14 +152,7 @@ class Outcome(QObject):
         plan, searched = self._plan, self.searched
         if plan is None:
             return None
-        result = searched.result if searched else None
-        if plan.machine is not None:
-            found = next((c for c in result.candidates if c.plan.machine == plan.machine), None) if result else None
-            return plan if found is None else _as_found(plan, found.plan)
-        if result is not None and result.candidates:
-            return _as_found(plan, result.candidates[0].plan)
-        nearest = next((r.machine for r in result.rejections if r.machine is not None), None) if result else None
-        return None if nearest is None else plan.model_copy(update={"machine": choice_of(nearest)})
+        return subject_of(plan, searched.result if searched else None)
 
     # --- Search -------------------------------------------------------------------------------------------------------
 
@@ -198,17 +191,3 @@ def _timer(owner: QObject, after_ms: int, act: Callable[[], object]) -> QTimer:
     timer.setInterval(after_ms)
     timer.timeout.connect(act)
     return timer
-
-
-def _as_found(plan: Plan, found: Plan) -> Plan:
-    """The plan on the machine of `found`, and what the plan leaves open as `found` has it."""
-    machine = {"machine": found.machine}
-    if plan.workload.kind != found.workload.kind:
-        return plan.model_copy(update=machine)
-    open_fields = [name for name, value in plan.workload if value is None and name not in _PAIRED]
-    chosen = {name: getattr(found.workload, name) for name in open_fields}
-    return plan.model_copy(update={"workload": plan.workload.model_copy(update=chosen), **machine})
-
-
-_PAIRED = frozenset({"concurrency", "request_rate"})
-"""Of these two one is always empty, and means nothing."""

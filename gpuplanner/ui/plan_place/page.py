@@ -1,6 +1,6 @@
 """The page of the Plan place: lays out wizard, results and machines, and wires them to the presenter."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +12,20 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gpuplanner.catalog.architecture import ModelArchitecture
-from gpuplanner.catalog.entries import Rule
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import choice_of
 from gpuplanner.messages import InputError, MessageValue, msg
+from gpuplanner.store.plans import Revision
+from gpuplanner.ui.notices import NoticeAction
 from gpuplanner.ui.places import Context, Heading, Page, Place
 from gpuplanner.ui.plan_place.actions import PlanActions
 from gpuplanner.ui.plan_place.captions import machine_offer, machine_title
 from gpuplanner.ui.plan_place.columns import PlanColumns, padded
-from gpuplanner.ui.plan_place.difference_view import DifferenceView
+from gpuplanner.ui.plan_place.difference.comparing import Comparing
+from gpuplanner.ui.plan_place.difference.table import DifferenceTable
+from gpuplanner.ui.plan_place.difference.view import DifferenceView
+from gpuplanner.ui.plan_place.history.revision_list import RevisionList, moment
+from gpuplanner.ui.plan_place.history.view import HistoryView
 from gpuplanner.ui.plan_place.intake import ELSEWHERE, takes
 from gpuplanner.ui.plan_place.machines.machines_view import MachinesView
 from gpuplanner.ui.plan_place.palette import PlanProvider
@@ -41,7 +45,7 @@ from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice
 
 PLAN_PLACE = "plan"
-_PLAN, _START, _DIFFERENCE = range(3)
+_PLAN, _START, _DIFFERENCE, _HISTORY = range(4)
 
 
 def plan_place() -> Place:
@@ -68,20 +72,35 @@ class PlanPage(Page):
         )
         self._name = NameField(appearance)
         self.wizard = WizardView(appearance, self._offered)
-        self.results = ResultsView(appearance, self._rules, self._copied)
+        self.results = ResultsView(appearance, self.presenter.facts.rules, self._copied)
         self.machines = MachinesView(appearance, context.settings)
-        self.start_view = StartView(appearance, self.presenter.presets)
-        self.difference = DifferenceView(appearance, self.presenter.model_name, self._machine_name)
+        self.start_view = StartView(appearance, self.presenter.presets, self.presenter.titles)
+        model_name = self.presenter.facts.model_name
+        self.difference = DifferenceView(
+            appearance,
+            DifferenceTable(appearance, model_name, self._machine_name),
+            Comparing(context.workspace, context.jobs, self),
+        )
+        self.history = HistoryView(
+            appearance,
+            self.presenter.history,
+            RevisionList(appearance, model_name),
+            DifferenceTable(appearance, model_name, self._machine_name),
+            Comparing(context.workspace, context.jobs, self),
+        )
         self.columns = PlanColumns(appearance, context.settings, self.wizard, self.results, self.machines)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.columns)
         self._stack.addWidget(scrolling(self.start_view))
         self._stack.addWidget(scrolling(padded(self.difference)))
+        self._stack.addWidget(self.history)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self._stack)
-        self.plan_actions = PlanActions(context, self.presenter, self, self._pick_machine, self.show_difference)
+        self.plan_actions = PlanActions(
+            context, self.presenter, self, self._pick_machine, self.show_difference, self.show_history
+        )
         self._wire()
         self.presenter.start()
 
@@ -91,9 +110,7 @@ class PlanPage(Page):
         presenter = self.presenter
         if not presenter.is_open:
             return Heading(msg("planui.title"), actions=self.plan_actions.start())
-        return Heading(
-            presenter.plan.name or msg("planui.unnamed"), self._saved_note(), actions=self.plan_actions.all()
-        )
+        return Heading(presenter.title, self._saved_note(), actions=self.plan_actions.all())
 
     def path(self) -> str:
         return self.presenter.path
@@ -104,6 +121,9 @@ class PlanPage(Page):
     def panes(self) -> Sequence[QWidget]:
         if not self.presenter.is_open:
             return (self.start_view,)
+        aside = {_DIFFERENCE: self.difference, _HISTORY: self.history}.get(self._stack.currentIndex())
+        if aside is not None:
+            return (aside,)
         return (self.wizard, self.results, self.machines)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -115,19 +135,19 @@ class PlanPage(Page):
         return step(self, self.panes(), forward=forward) or super().focusNextPrevChild(forward)
 
     def leave(self) -> bool:
-        if self._stack.currentIndex() == _DIFFERENCE:
-            self._show_stack()
+        if self._stack.currentIndex() in {_DIFFERENCE, _HISTORY}:
+            self._back_to_plan()
             return True
         return self.wizard.leave()
 
     def dropped(self, paths: Sequence[str]) -> bool:
         if not paths or any(Path(path).suffix.lower() in ELSEWHERE for path in paths):
             return False
-        self.presenter.take_files(paths)
+        self.presenter.taking.files(paths)
         return True
 
     def pasted(self, text: str) -> bool:
-        self.presenter.take_text(text)
+        self.presenter.taking.text(text)
         return True
 
     def focus_first(self) -> None:
@@ -142,10 +162,30 @@ class PlanPage(Page):
 
     def show_difference(self, plan_id: str) -> None:
         """Show how the open plan differs from another one of the shelf."""
-        other = self.presenter.shelved_plan(plan_id)
+        other = self.presenter.plans.newest(plan_id)
         if other is not None:
-            self.difference.show_plans(self.presenter.plan, other)
+            titles = (self.presenter.title, self.presenter.titles.of(other.name))
+            self.difference.show_plans(self.presenter.plan, other, titles)
             self._stack.setCurrentIndex(_DIFFERENCE)
+            self.difference.close_button.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def show_history(self) -> None:
+        """Show the earlier states of the open plan."""
+        self.presenter.autosave.flush()
+        self._stack.setCurrentIndex(_HISTORY)
+        self.history.show_plan(self.presenter.plan, self.presenter.autosave.plan_id)
+        self.history.take_focus()
+
+    def _restore(self, revision: Revision) -> None:
+        self.presenter.restore(revision)
+        self._back_to_plan()
+        undo = NoticeAction(msg("planui.undo"), self.presenter.document.undo)
+        self._context.notices.say(msg("planui.history.restored.says", when=moment(revision.made)), Verdict.PASS, undo)
+
+    def _back_to_plan(self) -> None:
+        self.presenter.history.stop()
+        self._show_stack()
+        self.focus_first()
 
     # --- Pickers ------------------------------------------------------------------------------------------------------
 
@@ -156,7 +196,10 @@ class PlanPage(Page):
         picker = Picker(
             self._appearance,
             lambda query: model_items(
-                self.presenter.models(), query, self._appearance, self.presenter.plan.workload.model.catalog_id or ""
+                self.presenter.facts.models(),
+                query,
+                self._appearance,
+                self.presenter.plan.workload.model.catalog_id or "",
             ),
             msg("planui.model.search"),
             msg("planui.model.nothing"),
@@ -170,7 +213,7 @@ class PlanPage(Page):
         owner = self.results.verdict.machine_button
         picker = Picker(
             self._appearance,
-            lambda query: machine_items(self.presenter.catalog, query, self._appearance),
+            lambda query: machine_items(self.presenter.facts.catalog, query, self._appearance),
             msg("planui.machine.search"),
             msg("planui.nothing_found"),
             parent=owner,
@@ -179,7 +222,7 @@ class PlanPage(Page):
         picker.open_below(owner, 460)
 
     def _offered(self, field: Field, query: str) -> Sequence[PickItem]:
-        return limit_items(field, self.presenter.catalog, query)
+        return limit_items(field, self.presenter.facts.catalog, query)
 
     # --- Showing ------------------------------------------------------------------------------------------------------
 
@@ -193,12 +236,12 @@ class PlanPage(Page):
 
     def _show_shelf(self) -> None:
         if not self.presenter.is_open:
-            self.start_view.show_plans(self.presenter.shelved())
+            self.start_view.show_plans(self.presenter.plans.listed())
 
     def _show_plan(self, change: str = "") -> None:
         plan = self.presenter.plan
         self.wizard.show_plan(plan, another=not change)
-        self._name.show_name(plan.name)
+        self._name.show_name(self._appearance.said(self.presenter.title) if plan.name else "")
         self._show_model()
         self._show_automatic()
         self.headingChanged.emit()
@@ -207,16 +250,16 @@ class PlanPage(Page):
         row = self.wizard.model_row
         if row is not None:
             choice = self.presenter.plan.workload.model
-            size = model_size(choice, self.presenter.catalog, self._appearance)
-            row.show_model(self.presenter.model_name(choice), size)
+            size = model_size(choice, self.presenter.facts.catalog, self._appearance)
+            row.show_model(self.presenter.facts.model_name(choice), size)
 
     def _show_automatic(self) -> None:
         workload = self.presenter.plan.workload
         found = automatic_values(
             workload,
             self.presenter.outcome.worked.estimate,
-            self._architecture(workload.model),
-            self.presenter.efficiencies,
+            self.presenter.facts.architecture(workload.model),
+            self.presenter.facts.efficiencies,
             self._appearance,
         )
         self.wizard.show_automatic(found)
@@ -245,13 +288,15 @@ class PlanPage(Page):
         self.headingChanged.emit()
 
     def _show_banners(self) -> None:
-        self.columns.show_banners(self.presenter.banners, self.presenter.close_banner)
+        self.columns.show_banners(self.presenter.banners.all(), self.presenter.banners.close)
 
     def _show_why(self) -> None:
         self.columns.bring_into_sight(self.results.why)
 
     def _catalog_read(self) -> None:
-        headroom = next((r for r in self._rules().values() if "memory_headroom" in r.bears_on and r.factor), None)
+        headroom = next(
+            (r for r in self.presenter.facts.rules().values() if "memory_headroom" in r.bears_on and r.factor), None
+        )
         if headroom is not None and headroom.factor is not None:
             says = msg("planui.headroom.rule", share=percent(headroom.factor))
             self.wizard.advise("limits.memory_free_share", says)
@@ -282,17 +327,6 @@ class PlanPage(Page):
 
     # --- Looking up ---------------------------------------------------------------------------------------------------
 
-    def _rules(self) -> Mapping[str, Rule]:
-        catalog = self.presenter.catalog
-        return {rule.id: rule for rule in catalog.rules} if catalog is not None else {}
-
-    def _architecture(self, choice: ModelChoice) -> ModelArchitecture | None:
-        if choice.architecture is not None:
-            return choice.architecture
-        catalog = self.presenter.catalog
-        model = catalog.models.get(choice.catalog_id) if catalog is not None else None
-        return model.architecture if model is not None else None
-
     def _machine_name(self, choice: MachineChoice | None) -> MessageValue:
         if choice is None:
             return msg("planui.machine.best_found")
@@ -317,11 +351,11 @@ class PlanPage(Page):
         presenter.document.undoChanged.connect(self.headingChanged)
         presenter.pathChanged.connect(self._show_path)
         presenter.pathChanged.connect(self._show_shelf)
-        presenter.shelfChanged.connect(self._show_shelf)
+        presenter.plans.changed.connect(self._show_shelf)
         presenter.savedChanged.connect(self.headingChanged)
-        presenter.bannersChanged.connect(self._show_banners)
+        presenter.banners.changed.connect(self._show_banners)
         presenter.pinsChanged.connect(self._show_pins)
-        presenter.catalogRead.connect(self._catalog_read)
+        presenter.facts.read.connect(self._catalog_read)
         presenter.outcome.workedChanged.connect(self._show_worked)
         presenter.outcome.searchedChanged.connect(self._show_searched)
         self.results.changes.chosen.connect(presenter.apply)
@@ -332,13 +366,15 @@ class PlanPage(Page):
         self.machines.chosen.connect(self._choose_machine)
         self.machines.pinned.connect(presenter.toggle_pin)
         self.machines.copied.connect(lambda _count: self._copied())
-        self.difference.closed.connect(self._show_stack)
+        self.difference.closed.connect(self._back_to_plan)
+        self.history.closed.connect(self._back_to_plan)
+        self.history.restored.connect(self._restore)
         self.start_view.newWanted.connect(self.plan_actions.new)
         self.start_view.fileWanted.connect(self.plan_actions.choose_file)
         self.start_view.presetWanted.connect(presenter.open_preset)
         self.start_view.planWanted.connect(presenter.open_shelved)
-        self.start_view.pinToggled.connect(presenter.pin)
-        self.start_view.removeWanted.connect(presenter.remove)
+        self.start_view.pinToggled.connect(presenter.plans.pin)
+        self.start_view.removeWanted.connect(presenter.plans.remove)
         for signal in (appearance.languageChanged, appearance.displayChanged):
             signal.connect(self._show_plan_again)
 

@@ -1,35 +1,36 @@
-"""The state and the commands of the Plan place: which plan is open, what it comes to, what is kept. Knows no widget.
+"""The state and the commands of the Plan place: which plan is open, how one gets there, and what is done with it.
 
-It joins the document (edits, undo), its autosave, and the outcome (estimate and search).
+It joins the document (edits, undo), its autosave, the outcome (estimate and search) and the person's plans. Knows no
+widget.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from gpuplanner.catalog.efficiency import Efficiencies
-from gpuplanner.catalog.entries import Model
-from gpuplanner.catalog.parameters import total_parameters
 from gpuplanner.engine.estimate import Change
 from gpuplanner.engine.search.result import Candidate
-from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.messages import InputError, Message, MessageValue, msg
 from gpuplanner.store.plan_files import write_plan
-from gpuplanner.store.plans import PlanShelf, Revision, ShelvedPlan
+from gpuplanner.store.plans import PlanShelf, Revision
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.background import Cancel, Jobs
 from gpuplanner.ui.notices import NoticeAction, Notices
 from gpuplanner.ui.pins import MOST_PINS, PinKind, Pins, candidate_pin
 from gpuplanner.ui.plan_place.autosave import Autosave
-from gpuplanner.ui.plan_place.banners import Banner
+from gpuplanner.ui.plan_place.banners import CONFLICT, NOT_SAVED, OTHER_CATALOG, Banner, Banners
 from gpuplanner.ui.plan_place.document import PlanDocument
 from gpuplanner.ui.plan_place.edits import with_change, with_kind
-from gpuplanner.ui.plan_place.intake import Taken, take_file, take_text
+from gpuplanner.ui.plan_place.history.entries import History
+from gpuplanner.ui.plan_place.intake import Taken
 from gpuplanner.ui.plan_place.outcome import Outcome
+from gpuplanner.ui.plan_place.own_plans import OwnPlans
+from gpuplanner.ui.plan_place.plan_catalog import PlanCatalog
 from gpuplanner.ui.plan_place.plan_workspace import PlanWorkspace
+from gpuplanner.ui.plan_place.taking import Taking
+from gpuplanner.ui.plan_place.titles import Titles
 from gpuplanner.ui.settings import WINDOW, Settings
 from gpuplanner.ui.tokens import Verdict
 from gpuplanner.workload.model_choice import ModelChoice
@@ -39,11 +40,6 @@ LAST_PLAN = WINDOW + "plan"
 PLAN, PRESET, WITH = "plan/", "preset/", "with/"
 """What a path begins with: a plan of the shelf, a preset, or `with/gpu|instance|model/<id>`."""
 SAMPLE = "sample"
-NOT_SAVED, CONFLICT, OTHER_CATALOG = "not-saved", "conflict", "other-catalog"
-
-
-def _read(path: Path, _cancel: Cancel) -> Taken:
-    return take_file(path)
 
 
 class PlanPresenter(QObject):
@@ -51,9 +47,6 @@ class PlanPresenter(QObject):
 
     pathChanged = Signal()
     """Another plan is shown, or the start page."""
-    shelfChanged = Signal()
-    bannersChanged = Signal()
-    catalogRead = Signal()
     pinsChanged = Signal()
     savedChanged = Signal()
 
@@ -72,25 +65,26 @@ class PlanPresenter(QObject):
         self._jobs = jobs
         self._settings = settings
         self._notices = notices
-        self._banners: list[Banner] = []
         self._preset = ""
-        self._untouched: Plan | None = None
         self._open = False
-        self.catalog: Any = None
-        self.efficiencies: Efficiencies | None = None
+        self._shelf = PlanShelf(workspace.store)
+        self.facts = PlanCatalog(workspace, jobs, self)
+        self.banners = Banners(self)
         self.pins = Pins(settings)
-        self.shelf = PlanShelf(workspace.store)
+        self.plans = OwnPlans(self._shelf, notices, self)
         self.presets: Mapping[str, Plan] = {SAMPLE: workspace.sample(), **workspace.presets}
         """Plans to start from, the sample first."""
+        self.titles = Titles(appearance, self.presets)
         self.document = PlanDocument(self.presets[SAMPLE], self)
-        self.autosave = Autosave(self.shelf, jobs, workspace.stamped, self)
+        self.autosave = Autosave(self._shelf, jobs, workspace.stamped, self)
         self.outcome = Outcome(workspace, jobs, self)
+        self.history = History(self._shelf, workspace, jobs, self)
+        self.taking = Taking(jobs, notices, workspace, self)
+        self.taking.taken.connect(self._taken)
         self.document.changed.connect(self._changed)
-        appearance.languageChanged.connect(self._name_anew)
         self.autosave.saved.connect(self._saved)
         self.autosave.failed.connect(self._not_saved)
         self.autosave.overtaken.connect(self._overtaken)
-        jobs.run(self._read_catalog, self._catalog_read, urgent=True)
 
     # --- What is shown ------------------------------------------------------------------------------------------------
 
@@ -112,37 +106,9 @@ class PlanPresenter(QObject):
         return PLAN + self.autosave.plan_id if self.autosave.plan_id else PRESET + self._preset
 
     @property
-    def banners(self) -> Sequence[Banner]:
-        """What has to be said above the plan."""
-        return tuple(self._banners)
-
-    def shelved(self) -> Sequence[ShelvedPlan]:
-        """The person's plans: pinned first, then the last opened."""
-        try:
-            return self.shelf.listed()
-        except InputError as fault:
-            self._notices.say(fault.message, Verdict.FAIL)
-            return ()
-
-    def models(self) -> Sequence[Model]:
-        """The models of the catalog that can be planned with; none before it has been read."""
-        if self.catalog is None:
-            return ()
-        return [m for m in self.catalog.models.values() if m.architecture is not None]
-
-    def model_name(self, choice: ModelChoice) -> str:
-        """The name of a chosen model."""
-        if choice.architecture is not None:
-            return choice.architecture.name
-        model = self.catalog.models.get(choice.catalog_id) if self.catalog is not None else None
-        return model.name if model is not None else choice.catalog_id or ""
-
-    def parameters(self, choice: ModelChoice) -> float:
-        """How many parameters a chosen model has; 0 before the catalog has been read."""
-        if choice.architecture is not None:
-            return float(total_parameters(choice.architecture))
-        model = self.catalog.models.get(choice.catalog_id) if self.catalog is not None else None
-        return float(model.parameters.value) if model is not None else 0.0
+    def title(self) -> MessageValue:
+        """What the open plan is called; one of our names in the language in use."""
+        return self.titles.of(self.plan.name)
 
     # --- Opening ------------------------------------------------------------------------------------------------------
 
@@ -192,7 +158,7 @@ class PlanPresenter(QObject):
         """Open a plan of the shelf at its newest revision. Tells whether it is there."""
         self.autosave.flush()
         try:
-            newest = self.shelf.latest(plan_id)
+            newest = self._shelf.latest(plan_id)
         except InputError as fault:
             self._notices.say(fault.message, Verdict.FAIL)
             return False
@@ -200,7 +166,7 @@ class PlanPresenter(QObject):
             return False
         with suppress(InputError):
             # Only the order of the list depends on it; a full disk must not keep a plan closed.
-            self.shelf.opened(plan_id)
+            self._shelf.opened(plan_id)
         self._show(newest.plan, plan_id, newest.id)
         return True
 
@@ -210,12 +176,11 @@ class PlanPresenter(QObject):
         plan = self.presets[name]
         plan = plan if plan.name else plan.model_copy(update={"name": self.preset_name(name)})
         self._show(plan, "", 0)
-        self._untouched = plan
 
-    def _name_anew(self) -> None:
-        """A preset that nobody has changed is called by its name in the language in use."""
-        if self._open and not self.autosave.plan_id and self.plan == self._untouched:
-            self.open_preset(self._preset)
+    def restore(self, revision: Revision) -> None:
+        """Take an earlier state of the open plan as its newest one; it can be undone."""
+        label = msg("planui.history.restored")
+        self.document.replace(revision.plan.model_copy(update={"sample": False}), label)
 
     def preset_name(self, name: str) -> str:
         """What a preset is called."""
@@ -227,19 +192,19 @@ class PlanPresenter(QObject):
         if plan.sample and not plan.name:
             plan = plan.model_copy(update={"name": self.preset_name(SAMPLE)})
         try:
-            plan_id, revision = self.shelf.add(self._workspace.stamped(plan))
+            plan_id, revision = self._shelf.add(self._workspace.stamped(plan))
         except InputError as fault:
             self._show(plan, "", 0)
             self._not_saved(fault.message)
             return
         self._show(plan, plan_id, revision)
-        self.shelfChanged.emit()
+        self.plans.changed.emit()
 
     def new_plan(self, name: str, kind: str) -> None:
         """A new plan of a kind, with the usual values and the model of the sample."""
         workload = self.presets[SAMPLE].workload
         empty = type(workload)(model=workload.model)
-        plan = with_kind(Plan(name=name, workload=empty), kind, parameters=self.parameters(workload.model))
+        plan = with_kind(Plan(name=name, workload=empty), kind, parameters=self.facts.parameters(workload.model))
         self.add(plan)
 
     def duplicate(self, name: str) -> None:
@@ -262,23 +227,6 @@ class PlanPresenter(QObject):
             work, lambda _none: self._notices.say(msg("planui.written", file=path.name), Verdict.PASS), failed
         )
 
-    def take_files(self, paths: Sequence[str]) -> None:
-        """Take files that were dropped or opened: read in another thread, told when they are understood."""
-        for path in map(Path, paths):
-            self._take(partial(_read, path))
-
-    def take_text(self, text: str) -> None:
-        """Take text that was pasted."""
-        self._take(lambda _cancel: take_text(text, self._workspace))
-
-    def _take(self, work: Callable[[Cancel], Taken]) -> None:
-        def failed(fault: Exception) -> None:
-            if not isinstance(fault, InputError):
-                raise fault
-            self._notices.say(fault.message, Verdict.WARN)
-
-        self._jobs.run(work, self._taken, failed)
-
     def _taken(self, taken: Taken) -> None:
         if taken.plan is not None:
             self.add(taken.plan)
@@ -288,33 +236,10 @@ class PlanPresenter(QObject):
         elif taken.machine is not None:
             self._ensure_open()
             self.document.set_machine(taken.machine)
-        self._notices.say(taken.says, Verdict.PASS)
-        for doubt in taken.doubts:
-            self._notices.say(doubt, Verdict.WARN)
 
     def _ensure_open(self) -> None:
         if not self._open:
             self.new_plan(self._appearance.text("planui.new_name"), "serving")
-
-    # --- Commands on the shelf ----------------------------------------------------------------------------------------
-
-    def pin(self, plan_id: str, pinned: bool) -> None:
-        """Pin a plan to the top of the list, or take the pin out."""
-        self._on_shelf(lambda: self.shelf.pin(plan_id, pinned))
-
-    def remove(self, plan_id: str, name: str) -> None:
-        """Take a plan off the shelf; a notice offers to undo it."""
-        if self._on_shelf(lambda: self.shelf.remove(plan_id)):
-            undo = NoticeAction(msg("planui.undo"), lambda: self._on_shelf(lambda: self.shelf.restore(plan_id)))
-            self._notices.say(msg("planui.removed", name=name), Verdict.INFO, undo)
-
-    def shelved_plan(self, plan_id: str) -> Plan | None:
-        """A plan of the shelf, to compare with."""
-        try:
-            newest = self.shelf.latest(plan_id)
-        except InputError:
-            return None
-        return newest.plan if newest else None
 
     # --- Commands on the plan -----------------------------------------------------------------------------------------
 
@@ -327,7 +252,7 @@ class PlanPresenter(QObject):
 
     def set_kind(self, kind: str) -> None:
         """Plan another kind of workload; see `with_kind`."""
-        self.document.set_kind(kind, self.parameters(self.plan.workload.model))
+        self.document.set_kind(kind, self.facts.parameters(self.plan.workload.model))
 
     def set_model(self, choice: ModelChoice) -> None:
         """Run another model."""
@@ -346,28 +271,19 @@ class PlanPresenter(QObject):
             self._notices.say(msg("planui.pins_full", most=MOST_PINS), Verdict.WARN)
         self.pinsChanged.emit()
 
-    # --- Banners ------------------------------------------------------------------------------------------------------
-
-    def close_banner(self, banner_id: str) -> None:
-        """Take a banner away."""
-        self._banners = [b for b in self._banners if b.id != banner_id]
-        self.bannersChanged.emit()
-
-    def _tell(self, banner: Banner) -> None:
-        self._banners = [*(b for b in self._banners if b.id != banner.id), banner]
-        self.bannersChanged.emit()
+    # --- What is said above the plan ----------------------------------------------------------------------------------
 
     def _overtaken(self, other: Revision) -> None:
         take = NoticeAction(msg("planui.conflict.take"), lambda: self._adopt(other))
-        self._tell(Banner(CONFLICT, msg("planui.conflict"), Verdict.WARN, (take,)))
+        self.banners.say(Banner(CONFLICT, msg("planui.conflict"), Verdict.WARN, (take,)))
 
     def _adopt(self, other: Revision) -> None:
-        self.close_banner(CONFLICT)
+        self.banners.close(CONFLICT)
         self.document.replace(other.plan, msg("planui.conflict.taken"))
 
     def _not_saved(self, reason: Message) -> None:
         again = NoticeAction(msg("planui.try_again"), self.autosave.retry)
-        self._tell(Banner(NOT_SAVED, reason, Verdict.FAIL, (again,), closable=False))
+        self.banners.say(Banner(NOT_SAVED, reason, Verdict.FAIL, (again,), closable=False))
         self.savedChanged.emit()
 
     # --- Inside -------------------------------------------------------------------------------------------------------
@@ -378,9 +294,8 @@ class PlanPresenter(QObject):
         self.autosave.flush()
 
     def _show(self, plan: Plan, plan_id: str, revision: int) -> None:
-        self.autosave.follow(plan_id, revision)
-        self._banners = [b for b in self._banners if b.id == NOT_SAVED and self.autosave.problem is not None]
-        self.bannersChanged.emit()
+        self.autosave.follow(plan_id, revision, None if plan_id else plan)
+        self.banners.keep_only(NOT_SAVED if self.autosave.problem is not None else "")
         self._open = True
         self._compare_editions(plan)
         self.document.open(plan)
@@ -388,8 +303,9 @@ class PlanPresenter(QObject):
 
     def _compare_editions(self, plan: Plan) -> None:
         """Say when a plan was last worked out with other facts than those at hand."""
-        if plan.catalog_hash and self.catalog is not None and plan.catalog_hash != self.catalog.hash:
-            self._tell(Banner(OTHER_CATALOG, msg("planui.other_catalog", date=self.catalog.date), Verdict.INFO))
+        catalog = self.facts.catalog
+        if plan.catalog_hash and catalog is not None and plan.catalog_hash != catalog.hash:
+            self.banners.say(Banner(OTHER_CATALOG, msg("planui.other_catalog", date=catalog.date), Verdict.INFO))
 
     def _arrived(self) -> None:
         self._settings.keep(LAST_PLAN, self.path)
@@ -404,25 +320,9 @@ class PlanPresenter(QObject):
             self.outcome.work_out(self.plan)
 
     def _saved(self) -> None:
-        if self.autosave.problem is None and any(b.id == NOT_SAVED for b in self._banners):
-            self.close_banner(NOT_SAVED)
+        if self.autosave.problem is None:
+            self.banners.close(NOT_SAVED)
         if self._settings.kept(LAST_PLAN, "") != self.path:
             self._arrived()
-        self.shelfChanged.emit()
+        self.plans.changed.emit()
         self.savedChanged.emit()
-
-    def _on_shelf(self, work: Any) -> bool:
-        try:
-            work()
-        except InputError as fault:
-            self._notices.say(fault.message, Verdict.FAIL)
-            return False
-        self.shelfChanged.emit()
-        return True
-
-    def _read_catalog(self, _cancel: Cancel) -> tuple[Any, Efficiencies]:
-        return self._workspace.catalog, self._workspace.efficiencies
-
-    def _catalog_read(self, found: tuple[Any, Efficiencies]) -> None:
-        self.catalog, self.efficiencies = found
-        self.catalogRead.emit()

@@ -13,6 +13,7 @@ from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
 from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
 from gpuplanner.ui.plan_place.captions import ago
+from gpuplanner.ui.plan_place.titles import Titles
 from gpuplanner.ui.tokens import GAP, RADIUS_FIELD
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card, line
@@ -37,9 +38,10 @@ class StartView(QWidget):
     pinToggled = Signal(str, bool)
     removeWanted = Signal(str, str)
 
-    def __init__(self, appearance: Appearance, presets: Mapping[str, Plan]) -> None:
+    def __init__(self, appearance: Appearance, presets: Mapping[str, Plan], titles: Titles) -> None:
         super().__init__()
         self._appearance = appearance
+        self._titles = titles
         self._rows: list[PlanRow] = []
         self._plans_card = Card(appearance, msg("planui.start.yours"), " ")
         self._plans_card.body.setSpacing(0)
@@ -80,7 +82,7 @@ class StartView(QWidget):
         for position, plan in enumerate(plans):
             if position:
                 self._plans_card.body.addWidget(line(self._appearance))
-            row = PlanRow(self._appearance, plan)
+            row = PlanRow(self._appearance, plan, self._titles.of(plan.name))
             row.opened.connect(lambda wanted=plan.id: self.planWanted.emit(wanted))
             row.pinToggled.connect(lambda on, wanted=plan.id: self.pinToggled.emit(wanted, on))
             row.removed.connect(lambda wanted=plan: self.removeWanted.emit(wanted.id, wanted.name))
@@ -174,13 +176,12 @@ class PlanRow(QWidget):
     pinToggled = Signal(bool)
     removed = Signal()
 
-    def __init__(self, appearance: Appearance, plan: ShelvedPlan) -> None:
+    def __init__(self, appearance: Appearance, plan: ShelvedPlan, title: MessageValue) -> None:
         super().__init__()
         self._appearance = appearance
         self.plan = plan
         self.setFixedHeight(_ROW_HEIGHT)
-        name: MessageValue = plan.name or msg("planui.unnamed")
-        self.button = _NameButton(appearance, name)
+        self.button = _NameButton(appearance, title)
         self.button.clicked.connect(self.opened)
         when = Label(appearance, ago(plan.modified), TextRole.LABEL, Ink.MUTED)
         pin = Button(

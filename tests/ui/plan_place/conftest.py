@@ -50,7 +50,7 @@ def open_page(qtbot, appearance, settings, jobs, workspace, went) -> Iterator[Ca
         page.show()
         if path:
             page.visit(path)
-        qtbot.waitUntil(lambda: page.presenter.catalog is not None)
+        qtbot.waitUntil(lambda: page.presenter.facts.catalog is not None)
         return page
 
     yield make

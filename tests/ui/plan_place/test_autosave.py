@@ -29,7 +29,7 @@ def stored(workspace, plan_id):
 
 
 def test_a_change_is_on_the_disk_within_a_second(qtbot, page, workspace):
-    assert page.presenter.shelved() == []
+    assert page.presenter.plans.listed() == []
     start = time.monotonic()
     edit(page, 4321)
     qtbot.waitUntil(lambda: page.presenter.autosave.clean, timeout=1000)
@@ -41,7 +41,7 @@ def test_a_change_is_on_the_disk_within_a_second(qtbot, page, workspace):
 
 def test_a_preset_that_is_only_looked_at_is_no_plan(page, qtbot):
     qtbot.wait(autosave.GATHER_MS + 100)
-    assert page.presenter.shelved() == []
+    assert page.presenter.plans.listed() == []
 
 
 def test_many_keystrokes_are_few_revisions_named_by_their_field(qtbot, page, workspace):
@@ -49,7 +49,8 @@ def test_many_keystrokes_are_few_revisions_named_by_their_field(qtbot, page, wor
         edit(page, value)
     qtbot.waitUntil(lambda: page.presenter.autosave.clean)
     history: Any = PlanShelf(workspace.store).history(page.presenter.autosave.plan_id)
-    assert [(r.plan.workload.input_tokens, r.label) for r in history] == [(4321, "field.serving.input_tokens")]
+    begun = (2000, "")
+    assert [(r.plan.workload.input_tokens, r.label) for r in history] == [(4321, "field.serving.input_tokens"), begun]
 
 
 def test_after_a_crash_the_last_state_comes_back(qtbot, page, open_page, workspace, settings):
@@ -89,15 +90,15 @@ def test_another_window_is_told_of_and_both_versions_stay(qtbot, page, open_page
     workload = theirs.plan.workload.model_copy(update={"input_tokens": 555})
     shelf.save(plan_id, theirs.plan.model_copy(update={"workload": workload}), theirs.id, "theirs")
     edit(page, 101)
-    qtbot.waitUntil(lambda: bool(page.presenter.banners))
-    banner = page.presenter.banners[0]
+    qtbot.waitUntil(lambda: bool(page.presenter.banners.all()))
+    banner = page.presenter.banners.all()[0]
     assert banner.message == msg("planui.conflict")
     history: Any = PlanShelf(workspace.store).history(plan_id)
     kept = [revision.plan.workload.input_tokens for revision in history]
     assert {100, 101, 555} <= set(kept)
     banner.actions[0].run()
     assert page.presenter.plan.workload.input_tokens == 555
-    assert page.presenter.banners == ()
+    assert page.presenter.banners.all() == ()
     page.presenter.document.undo()
     assert page.presenter.plan.workload.input_tokens == 101
     other.close()
@@ -115,13 +116,13 @@ def test_a_full_disk_is_said_and_the_change_is_saved_when_there_is_room(qtbot, p
 
     monkeypatch.setattr(workspace.store, "write", limited)
     edit(page, 123)
-    qtbot.waitUntil(lambda: bool(page.presenter.banners))
-    assert page.presenter.banners[0].message == msg("store.full")
-    assert not page.presenter.banners[0].closable
+    qtbot.waitUntil(lambda: bool(page.presenter.banners.all()))
+    assert page.presenter.banners.all()[0].message == msg("store.full")
+    assert not page.presenter.banners.all()[0].closable
     edit(page, 124)
     full[0] = False
     qtbot.waitUntil(lambda: page.presenter.autosave.clean)
-    assert page.presenter.banners == ()
+    assert page.presenter.banners.all() == ()
     assert stored(workspace, page.presenter.autosave.plan_id) == 124
 
 
@@ -142,22 +143,22 @@ def test_what_could_not_be_saved_is_kept_while_another_plan_is_open(qtbot, page,
     edit(page, 11)
     page.presenter.open_preset("chat-8b")
     assert stored(workspace, first) == 10
-    assert [banner.message for banner in page.presenter.banners] == [msg("store.full")]
+    assert [banner.message for banner in page.presenter.banners.all()] == [msg("store.full")]
     edit(page, 12)
     full[0] = False
     qtbot.waitUntil(lambda: page.presenter.autosave.clean)
     assert stored(workspace, first) == 11
     assert stored(workspace, page.presenter.autosave.plan_id) == 12
-    assert page.presenter.banners == ()
+    assert page.presenter.banners.all() == ()
 
 
 def test_a_plan_worked_out_with_other_facts_says_so(page, workspace):
     plan = page.presenter.plan.model_copy(update={"catalog_hash": "another edition"})
     page.presenter.add(plan)
-    assert [banner.message.id for banner in page.presenter.banners] == ["planui.other_catalog"]
-    page.presenter.close_banner(page.presenter.banners[0].id)
+    assert [banner.message.id for banner in page.presenter.banners.all()] == ["planui.other_catalog"]
+    page.presenter.banners.close(page.presenter.banners.all()[0].id)
     page.presenter.add(plan.model_copy(update={"catalog_hash": workspace.catalog.hash}))
-    assert page.presenter.banners == ()
+    assert page.presenter.banners.all() == ()
 
 
 def test_the_shelf_pins_removes_and_brings_back(qtbot, page, open_page):
@@ -168,12 +169,12 @@ def test_the_shelf_pins_removes_and_brings_back(qtbot, page, open_page):
     presenter.duplicate("Second")
     assert presenter.plan.name == "Second"
     assert presenter.autosave.plan_id != first
-    presenter.pin(first, True)
-    assert next(p.id for p in presenter.shelved()) == first
-    presenter.remove(first, "First")
-    assert [p.name for p in presenter.shelved()] == ["Second"]
+    presenter.plans.pin(first, True)
+    assert next(p.id for p in presenter.plans.listed()) == first
+    presenter.plans.remove(first, "First")
+    assert [p.name for p in presenter.plans.listed()] == ["Second"]
     page.property("notices").kept[-1].action.run()
-    assert len(presenter.shelved()) == 2
+    assert len(presenter.plans.listed()) == 2
 
 
 @pytest.mark.parametrize("path", ["plan/nothing", "preset/nothing", "nonsense", "with/gpu/", "with/what/x"])

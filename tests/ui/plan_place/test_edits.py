@@ -8,7 +8,7 @@ import pytest
 from gpuplanner.messages import msg
 from gpuplanner.paths import shipped
 from gpuplanner.store.plan_files import read_plan
-from gpuplanner.ui.plan_place.differences import difference
+from gpuplanner.ui.plan_place.difference.fields import difference
 from gpuplanner.ui.plan_place.document import PlanDocument
 from gpuplanner.ui.plan_place.edits import applies, suggestion, value_of, with_change, with_kind, with_value
 from gpuplanner.ui.plan_place.undo import UndoStack

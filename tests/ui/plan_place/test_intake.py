@@ -121,7 +121,7 @@ def test_a_dropped_plan_is_opened_and_kept(qtbot, tmp_path, page, workspace):
     write_plan(path, plan_of(workspace).model_copy(update={"name": "Mine"}))
     assert page.dropped([str(path)])
     qtbot.waitUntil(lambda: page.presenter.plan.name == "Mine")
-    assert [p.name for p in page.presenter.shelved()] == ["Mine"]
+    assert [p.name for p in page.presenter.plans.listed()] == ["Mine"]
 
 
 def test_a_dropped_picture_is_told_off_without_a_dialog(qtbot, tmp_path, page, said):

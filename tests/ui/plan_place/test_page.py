@@ -294,16 +294,22 @@ def test_columns_of_the_job_stand_where_somebody_says_how_long_it_is(page, settl
     assert not page.machines._no_job.isVisible()
 
 
-def test_the_sample_is_titled_in_the_language_in_use(open_page, appearance, settled):
+def test_a_plan_that_is_called_by_a_name_of_ours_is_titled_in_the_language_in_use(open_page, appearance, settled):
     page = open_page("preset/sample")
     settled(page)
-    english = page.presenter.plan.name
-    appearance.choose(LANGUAGE, "zh_CN")
+    # As when the sample comes out of a file: it is on the shelf, under the name of the language it was opened in.
+    page.presenter.add(page.presenter.presets["sample"])
     settled(page)
-    assert page.presenter.plan.name == page.presenter.preset_name("sample") != english
+    english = appearance.text("preset.sample")
+    assert appearance.said(page.heading().title) == page._name.text() == english
+    appearance.choose(LANGUAGE, "zh_CN")
+    assert appearance.said(page.heading().title) == page._name.text() == appearance.text("preset.sample") != english
+    page.presenter.show_start()
+    assert page.start_view.rows()[0].button.text() == appearance.text("preset.sample")
+    page.presenter.open_shelved(page.start_view.rows()[0].plan.id)
     page.presenter.document.set_name("mine")
     appearance.choose(LANGUAGE, "en")
-    assert page.presenter.plan.name == "mine"
+    assert page.heading().title == "mine"
 
 
 def test_a_search_that_cannot_be_done_says_why(page, workspace, settled, monkeypatch):
@@ -380,7 +386,7 @@ def test_the_search_time_goes_to_the_status_bar(qtbot, page, settled):
 
 
 def test_the_model_picker_finds_and_sets_a_model(page, appearance, settled):
-    items = model_items(page.presenter.models(), "qwen3 32b", appearance, "")
+    items = model_items(page.presenter.facts.models(), "qwen3 32b", appearance, "")
     assert items[0].id == "Qwen/Qwen3-32B"
     assert items[0].note.endswith("B")
     page.presenter.set_model(page.presenter.plan.workload.model.model_copy(update={"catalog_id": items[0].id}))
@@ -391,7 +397,7 @@ def test_the_model_picker_finds_and_sets_a_model(page, appearance, settled):
 
 
 def test_the_machine_picker_takes_a_count(page, appearance):
-    catalog = page.presenter.catalog
+    catalog = page.presenter.facts.catalog
     items = machine_items(catalog, "4 h100 sxm", appearance)
     choice: Any = choice_of_row(items[0].id)
     assert (choice.gpu_id, choice.gpus) == ("nvidia-h100-sxm5-80gb", 4)
@@ -402,7 +408,7 @@ def test_the_machine_picker_takes_a_count(page, appearance):
 
 
 def test_limits_name_what_the_catalog_has(page):
-    catalog = page.presenter.catalog
+    catalog = page.presenter.facts.catalog
     rows = {r.field.name: r for r in page.wizard.rows("serving")}
     assert "AWS" in {i.id for i in limit_items(rows["providers"].field, catalog, "")}
     assert {i.id for i in limit_items(rows["gpus"].field, catalog, "h200")} <= set(catalog.gpus)
@@ -429,7 +435,7 @@ def test_the_difference_of_two_plans(qtbot, page, settled):
     type_into(number(page, "concurrency"), "8")
     page.show_difference(first)
     assert page.difference.isVisible()
-    assert page.difference.rows() == [("Concurrency", "8", "96")]
+    assert page.difference.table.rows() == [("Concurrency", "8", "96")]
     assert page.leave()
     assert not page.difference.isVisible()
 
@@ -456,7 +462,7 @@ def test_a_new_plan_is_on_the_shelf_at_once(open_page):
     assert not page.presenter.is_open
     page.start_view.new_button.click()
     assert page.presenter.is_open
-    assert len(page.presenter.shelved()) == 1
+    assert len(page.presenter.plans.listed()) == 1
 
 
 # --- Looks, keyboard, words -------------------------------------------------------------------------------------------

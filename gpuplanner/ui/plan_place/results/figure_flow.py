@@ -21,6 +21,8 @@ class Named:
     name: MessageValue
     figure: Figure | None
     lacking: MessageValue = ""
+    means: MessageValue = ""
+    """What the number counts, where its short name does not say all of it."""
 
 
 class FigureFlow(QWidget):
@@ -53,7 +55,7 @@ class FigureFlow(QWidget):
         while len(self._links) < len(self._shown):
             self._add_link(len(self._links))
         for link, named in zip(self._links, self._shown, strict=True):
-            link.set_figure(named.figure, named.name, named.lacking)
+            link.set_figure(named.figure, named.name, named.lacking, named.means)
         self._flow.invalidate()
         self.setVisible(bool(self._shown))
         self.updateGeometry()

@@ -42,6 +42,12 @@ def short_name_of(figure_id: str, appearance: Appearance) -> str:
     return name_of(figure_id, appearance)
 
 
+def meaning_of(figure_id: str, appearance: Appearance) -> str:
+    """What a figure counts, where its short name does not say all of it; else nothing."""
+    meaning = f"planui.short.{figure_id.removeprefix('metric.')}.tip"
+    return appearance.text(meaning) if appearance.translator.has(meaning) else ""
+
+
 def name_of(figure_id: str, appearance: Appearance) -> str:
     """What a figure is called."""
     kind, _, rest = figure_id.partition(".")

@@ -28,6 +28,7 @@ class FigureLink(Clickable):
         self._name = name
         self._figure: Figure | None = None
         self._lacking: MessageValue = ""
+        self._means: MessageValue = ""
         self._right = False
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.clicked.connect(self._ask)
@@ -35,10 +36,17 @@ class FigureLink(Clickable):
             signal.connect(self._render)
         self._render()
 
-    def set_figure(self, figure: Figure | None, name: MessageValue | None = None, lacking: MessageValue = "") -> None:
-        """Show another number; `lacking` says what is missing where there is none."""
+    def set_figure(
+        self,
+        figure: Figure | None,
+        name: MessageValue | None = None,
+        lacking: MessageValue = "",
+        means: MessageValue = "",
+    ) -> None:
+        """Show another number; `lacking` says what is missing where there is none, `means` what it counts."""
         self._figure = figure
         self._lacking = lacking
+        self._means = means
         if name is not None:
             self._name = name
         self._render()
@@ -93,6 +101,8 @@ class FigureLink(Clickable):
         self.setText(f"{said} {self.value_text()}".strip())
         self.setAccessibleName(self.text())
         self.set_clickable(clickable=self._figure is not None)
-        self.setToolTip(figure_tip(said, self._figure, self._appearance) if self._figure is not None else "")
+        tips = [figure_tip(said, self._figure, self._appearance)] if self._figure is not None else []
+        tips.append(self._appearance.said(self._means))
+        self.setToolTip("\n".join(tip for tip in tips if tip))
         self.updateGeometry()
         self.update()

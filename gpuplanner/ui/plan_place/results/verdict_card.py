@@ -10,7 +10,7 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.plan_place.captions import limiting, machine_offer, machine_title, named, way_text
 from gpuplanner.ui.plan_place.results.figure_flow import FigureFlow, Named
-from gpuplanner.ui.plan_place.results.figure_ids import NEEDED, short_name_of
+from gpuplanner.ui.plan_place.results.figure_ids import NEEDED, meaning_of, short_name_of
 from gpuplanner.ui.plan_place.results.headlines import Headline, capacity, headlines
 from gpuplanner.ui.plan_place.results.spread_row import SpreadRow
 from gpuplanner.ui.tokens import Verdict
@@ -165,9 +165,10 @@ class VerdictCard(Card):
 
     def _named(self, headline: Headline) -> Named:
         name, figure = short_name_of(headline.id, self._appearance), headline.figure
+        means = meaning_of(headline.id, self._appearance)
         if figure is not None and figure.value == 0 and headline.id in _LARGEST:
-            return Named(headline.id, name, None, msg("planui.nothing_fits"))
-        return Named(headline.id, name, figure)
+            return Named(headline.id, name, None, msg("planui.nothing_fits"), means)
+        return Named(headline.id, name, figure, means=means)
 
     def _ask(self, at: int) -> None:
         self.asked.emit(self._shown[at].id)
