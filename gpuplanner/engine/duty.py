@@ -6,6 +6,7 @@ from gpuplanner.catalog.parameters import parameters_by_part
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.engine.formulas.weights import stored_bytes
 from gpuplanner.engine.host import TABLE, Duty
+from gpuplanner.engine.serving_flags import heeded
 from gpuplanner.engine.serving_model import bits_by_part
 from gpuplanner.engine.training_model import model_numbers
 from gpuplanner.workload.precision import WeightPrecision
@@ -37,7 +38,7 @@ def _serving(made: Estimate, workload: Serving, model: ModelArchitecture, effici
         serving=True,
         weight_file_bytes=weight_file_bytes(model, workload.weight_precision, efficiencies),
         tokens_per_s=output.value * (1 + prompt_share) if output else 0.0,
-        offload_bytes=workload.cpu_offload_bytes * made.machine.gpus,
+        offload_bytes=heeded(workload).cpu_offload_bytes * made.machine.gpus,
     )
 
 

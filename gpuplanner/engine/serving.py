@@ -24,6 +24,8 @@ from gpuplanner.engine.serving_figures import (
     time_figure,
     with_certain_part,
 )
+from gpuplanner.engine.serving_flags import heeded
+from gpuplanner.engine.serving_idle import idle_settings
 from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
 from gpuplanner.engine.serving_machine import Found, gpu_numbers, server_numbers, worst
 from gpuplanner.engine.serving_memory import longest_request_tokens
@@ -59,7 +61,7 @@ def estimate_serving(
     if not isinstance(workload, Serving):
         raise TypeError("estimate_serving takes plans of serving only")
     precision = precision_of(model, workload.weight_precision)
-    found = gpu_numbers(machine, precision, profile or workload.server, workload.eager, efficiencies)
+    found = gpu_numbers(machine, precision, profile or workload.server, heeded(workload).eager, efficiencies)
     numbers = model_numbers(model, workload.weight_precision, workload.kv_precision, efficiencies)
     server = server_numbers(workload, machine.gpu, efficiencies, profile)
     load = load_numbers(workload)
@@ -67,7 +69,7 @@ def estimate_serving(
         way = best_way(ways_on(machine, model, workload), workload, numbers, found.numbers, server, load)
     result = serving_numbers(numbers, found.numbers, server, load, way)
     alone = load.request_per_s is None and load.concurrency <= way.replicas
-    rung = worst(found.rung, Rung.ROOFLINE) if workload.cpu_offload_bytes else found.rung
+    rung = worst(found.rung, Rung.ROOFLINE) if server.offload_bytes else found.rung
     spreads = spreads_of(efficiencies, rung, bool(alone), memory_rung=found.rung)
     memory = _memory(result, found.numbers, server, way, spreads)
     fit, reason = _fit(result, memory, load, server, way, workload, spreads)
@@ -89,7 +91,10 @@ def estimate_serving(
         limits=_shares(parts),
         metrics=metrics,
         host=(),
-        remarks=remarks(workload, model, machine, way, found, server, result),
+        remarks=(
+            *remarks(workload, model, machine, way, found, server, result),
+            *(() if profile else idle_settings(workload, model, machine, efficiencies, numbers, load, way, result)),
+        ),
         unmet=unmet(workload, model, result, metrics, runs),
     )
 

@@ -1,9 +1,91 @@
-"""How a way of serving is asked of its server: the flags that lay it out. Text of commands, in no language."""
+"""The flags of each server: which settings of a plan it has, and how a way of serving is asked of it. No texts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gpuplanner.engine.serving_inputs import WayNumbers
-from gpuplanner.workload.serving import Server
+from gpuplanner.workload.serving import Server, Serving
+
+FLAGS: Mapping[Server, Mapping[str, str]] = {
+    Server.VLLM: {
+        "tensor_parallel": "--tensor-parallel-size",
+        "pipeline_parallel": "--pipeline-parallel-size",
+        "expert_parallel": "--enable-expert-parallel",
+        "attention_ranks": "--data-parallel-size",
+        "memory_utilisation": "--gpu-memory-utilization",
+        "max_batched_tokens": "--max-num-batched-tokens",
+        "max_sequences": "--max-num-seqs",
+        "chunked_prefill": "--enable-chunked-prefill",
+        "eager": "--enforce-eager",
+        "cpu_offload_bytes": "--cpu-offload-gb",
+    },
+    Server.SGLANG: {
+        "tensor_parallel": "--tp-size",
+        "pipeline_parallel": "--pp-size",
+        "expert_parallel": "--ep-size",
+        "attention_ranks": "--enable-dp-attention --dp-size",
+        "memory_utilisation": "--mem-fraction-static",
+        "max_batched_tokens": "--chunked-prefill-size",
+        "max_sequences": "--max-running-requests",
+        "chunked_prefill": "--chunked-prefill-size -1",
+        "eager": "--disable-cuda-graph",
+        "cpu_offload_bytes": "--cpu-offload-gb",
+    },
+    Server.TENSORRT_LLM: {
+        "tensor_parallel": "--tp_size",
+        "pipeline_parallel": "--pp_size",
+        "expert_parallel": "--ep_size",
+        "attention_ranks": "enable_attention_dp",
+        "memory_utilisation": "--kv_cache_free_gpu_memory_fraction",
+        "max_batched_tokens": "--max_num_tokens",
+        "max_sequences": "--max_batch_size",
+        "chunked_prefill": "enable_chunked_prefill",
+        "eager": "cuda_graph_config",
+    },
+    Server.LLAMA_CPP: {
+        "tensor_parallel": "--split-mode row",
+        "pipeline_parallel": "--split-mode layer",
+        "max_batched_tokens": "--ubatch-size",
+        "max_sequences": "--parallel",
+        "eager": "GGML_CUDA_DISABLE_GRAPHS",
+        "cpu_offload_bytes": "--n-gpu-layers",
+        "host_memory_bytes_per_s": "",
+    },
+    Server.TRANSFORMERS: {
+        "tensor_parallel": "tp_plan",
+        "pipeline_parallel": "device_map",
+        "max_sequences": "batch size",
+        "cpu_offload_bytes": "device_map, max_memory",
+    },
+}
+"""By server the settings of a plan that it has, and what it calls them (from the documentation of each, 2025; from
+memory). The bandwidth of the host's memory is no flag, but only llama.cpp computes from it.
+"""
+SETTINGS = (
+    "tensor_parallel", "pipeline_parallel", "expert_parallel", "attention_ranks", "memory_utilisation",
+    "max_batched_tokens", "max_sequences", "chunked_prefill", "eager", "cpu_offload_bytes", "host_memory_bytes_per_s",
+)  # fmt: skip
+"""The settings of a plan that some server has a flag for."""
+
+
+def is_set(serving: Serving, name: str) -> bool:
+    """Whether a plan says something else of a setting than its server would do by itself."""
+    return bool(getattr(serving, name) != Serving.model_fields[name].default)
+
+
+def ignored(serving: Serving) -> tuple[str, ...]:
+    """The settings of a plan that its server has no flag for."""
+    return tuple(name for name in SETTINGS if is_set(serving, name) and name not in FLAGS[serving.server])
+
+
+def heeded(serving: Serving) -> Serving:
+    """The plan as its server understands it: what it has no flag for is left at its default."""
+    names = ignored(serving)
+    return without(serving, *names) if names else serving
+
+
+def without(serving: Serving, *names: str) -> Serving:
+    """The same plan with these settings left open."""
+    return serving.model_copy(update={name: Serving.model_fields[name].default for name in names})
 
 
 def layout_flags(server: Server, way: WayNumbers) -> str:

@@ -12,6 +12,7 @@ from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.formulas.gpu_memory import slice_memory_bytes, usable_memory_bytes
 from gpuplanner.engine.links import NETWORK, Collective, network_bytes_per_s_per_gpu, pcie_bytes_per_s, reach
 from gpuplanner.engine.machine import Machine, Topology
+from gpuplanner.engine.serving_flags import heeded
 from gpuplanner.engine.serving_inputs import GpuNumbers, ServerNumbers
 from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Rung
@@ -211,19 +212,21 @@ def server_numbers(serving: Serving, gpu: Gpu, efficiencies: Efficiencies, profi
     `profile` names an entry of the table of servers; the plan's server when empty. Raises MissingFactError when the
     table has no such server, the GPU's memory is not known, or its PCIe rate is not and weights are offloaded.
     """
+    serving = heeded(serving)
     name = profile or str(serving.server)
     found = efficiencies.constants(SERVERS, name)
     large = gpu.value(GpuProperty.MEMORY_BYTES) >= found["large_gpu_bytes"] and gpu.chip not in _SMALL_DEFAULTS
     size = "large" if large else "small"
     share = serving.memory_utilisation
-    chunked = found["shares_step"] if serving.chunked_prefill is None else float(serving.chunked_prefill)
+    whole_prompts = serving.chunked_prefill is False
+    shares_step = 0.0 if whole_prompts and found["chunk_is_length"] else found["shares_step"]
     batched = float(serving.max_batched_tokens or found[f"{size}_batched_tokens"])
     length = float(serving.max_length or serving.input_tokens + serving.output_tokens)
     sequences = float(serving.max_sequences or found[f"{size}_sequences"])
     if found["static_batches"]:
         sequences = min(sequences, float(serving.concurrency or 1))
         batched = min(batched, sequences * serving.input_tokens)
-    elif serving.max_batched_tokens is None and not chunked and found["chunk_is_length"]:
+    elif serving.max_batched_tokens is None and whole_prompts:
         batched = max(batched, length)
     takes_share = found["free_share"] == 1.0
     host = efficiencies.constants(SERVERS, "host memory")
@@ -244,7 +247,7 @@ def server_numbers(serving: Serving, gpu: Gpu, efficiencies: Efficiencies, profi
         block_tokens=found["block_tokens"],
         cache_copies=found["cache_copies"],
         window_blocks=found["window_blocks"],
-        shares_step=chunked,
+        shares_step=shares_step,
         stages_overlap=found["stages_overlap"],
         copies_dense=found["copies_dense"],
         step_s=found["step_s"],

@@ -110,7 +110,7 @@ def _remarks(
             "serving.experts_resident", loaded=int(result.resident), experts=max(g.mlp.experts for g in model.groups)
         )
         yield from _experts(model, way, float(result.resident))
-    elif workload.expert_parallel:
+    elif workload.expert_parallel and workload.server not in LAYERS_ONLY:
         yield msg("serving.no_experts")
     if way.attention_ranks > 1:
         yield msg("serving.attention_groups", groups=int(way.attention_ranks))
@@ -126,7 +126,7 @@ def _remarks(
 
 def _offloaded(workload: Serving, server: ServerNumbers, result: ServingNumbers) -> Iterator[Message]:
     """What becomes of weights that are left in host memory."""
-    if not workload.cpu_offload_bytes:
+    if not server.offload_bytes:
         return
     if not server.computes_on_host:
         yield msg("serving.streamed", size=_bytes(workload.cpu_offload_bytes))

@@ -65,6 +65,7 @@ TERM_UNITS: Mapping[str, Unit] = {
     "compute_power_share": Unit.RATIO,
     "compute_s": Unit.SECOND,
     "compute_time_share": Unit.RATIO,
+    "computes_on_host": Unit.COUNT,
     "concurrency": Unit.COUNT,
     "context_bytes": Unit.BYTE,
     "context_parallel": Unit.COUNT,

@@ -17,6 +17,7 @@ from gpuplanner.engine.search.result import Broken, Candidate
 from gpuplanner.engine.search.space import Computed, Prepared
 from gpuplanner.engine.serving import estimate_serving
 from gpuplanner.engine.serving_choice import degrees_of, shape_of
+from gpuplanner.engine.serving_flags import heeded
 from gpuplanner.engine.serving_inputs import GpuNumbers, ServerNumbers, WayNumbers, stack, take
 from gpuplanner.engine.serving_machine import gpu_numbers, server_numbers
 from gpuplanner.engine.serving_model import model_numbers, precision_of
@@ -116,7 +117,7 @@ class ServingSpace:
         return self._laid_out[key]
 
     def _gpu(self, machine: Machine) -> GpuNumbers:
-        server, eager = str(self._workload.server), self._workload.eager
+        server, eager = str(self._workload.server), heeded(self._workload).eager
         return gpu_numbers(machine, self._precision, server, eager, self._efficiencies).numbers
 
     def _computed(self, prepared: _Ways, found: Mapping[str, Array], rows: slice) -> Computed:

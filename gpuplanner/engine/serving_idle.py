@@ -1,0 +1,47 @@
+"""Which settings of a serving plan come to nothing: those that the server does not have or that change no figure.
+
+The second are found by working the plan out without each of them: nothing is guessed.
+"""
+
+from collections.abc import Iterator
+
+from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.serving_flags import FLAGS, heeded, ignored, is_set, without
+from gpuplanner.engine.serving_inputs import LoadNumbers, ModelNumbers, WayNumbers
+from gpuplanner.engine.serving_machine import gpu_numbers, server_numbers
+from gpuplanner.engine.serving_model import precision_of
+from gpuplanner.engine.serving_numbers import ServingNumbers, serving_numbers
+from gpuplanner.messages import Message, msg
+from gpuplanner.workload.serving import Serving
+
+DEGREES = frozenset({"tensor_parallel", "pipeline_parallel", "expert_parallel", "attention_ranks"})
+"""Settings that the way itself shows."""
+
+
+def idle_settings(
+    workload: Serving,
+    architecture: ModelArchitecture,
+    machine: Machine,
+    efficiencies: Efficiencies,
+    model: ModelNumbers,
+    load: LoadNumbers,
+    way: WayNumbers,
+    result: ServingNumbers,
+) -> Iterator[Message]:
+    """A message for each setting of the plan that its server does not have, or that changes no figure."""
+    server = msg(f"limits.software.{workload.server}")
+    for name in ignored(workload):
+        yield msg("serving.no_such_flag", server=server, field=msg(f"field.serving.{name}"))
+    understood = heeded(workload)
+    precision = precision_of(architecture, workload.weight_precision)
+    for name in FLAGS[workload.server]:
+        if name in DEGREES or not is_set(understood, name):
+            continue
+        plan = without(understood, name)
+        gpu = gpu_numbers(machine, precision, plan.server, plan.eager, efficiencies).numbers
+        if serving_numbers(model, gpu, server_numbers(plan, machine.gpu, efficiencies), load, way) == result:
+            yield msg("serving.flag_changes_nothing", server=server, field=msg(f"field.serving.{name}"))
+    if understood.expert_parallel and architecture.is_moe and way.expert_parallel == 1:
+        yield msg("serving.flag_changes_nothing", server=server, field=msg("field.serving.expert_parallel"))
