@@ -50,7 +50,6 @@ class ModelNumbers:
     moe_layers: float
     hidden: float
     vocabulary: float
-    encoder_heads: float
     attention_bytes: float
     mlp_bytes: float
     expert_bytes: float
@@ -76,6 +75,7 @@ class ModelNumbers:
     whole_traffic_bytes: float
     profile_bytes: float
     activation_bytes: float
+    encoder_heads: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

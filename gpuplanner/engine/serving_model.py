@@ -15,6 +15,7 @@ from gpuplanner.catalog.architecture import (
 )
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.parameters import parameters_by_part
+from gpuplanner.engine.formulas.activations import ACTIVATION_BYTES
 from gpuplanner.engine.formulas.weights import stored_bytes
 from gpuplanner.engine.serving_inputs import CacheLayers, ModelNumbers
 from gpuplanner.facts import MissingFactError
@@ -86,7 +87,7 @@ def model_numbers(
     parts = parameters_by_part(architecture)
     size = {part: float(stored_bytes(float(parts[part]), bits[part.value])) for part in Part}
     kv_bits = cache_bits(architecture, kv_precision, efficiencies)
-    word = _WIDE.get(precision_of(architecture, weight_precision), 2.0)
+    word = _WIDE.get(precision_of(architecture, weight_precision), ACTIVATION_BYTES)
     groups = architecture.groups
     moe = [g for g in groups if g.mlp.experts]
     tied = architecture.head_parameters == 0

@@ -11,7 +11,7 @@ from gpuplanner.units import Unit
 
 KORTHIKANTI = "Korthikanti et al., Reducing activation recomputation in large transformer models, MLSys 2023"
 ACTIVATION_BYTES = 2.0
-"""Activations are kept in 16 bits whatever the matrices are multiplied in."""
+"""Activations are kept in 16 bits whatever the matrices are multiplied in, while training and while serving."""
 
 
 @formula(Unit.TOKEN, "micro_batch · sequence_length / context_parallel", KORTHIKANTI)
