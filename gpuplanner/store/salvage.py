@@ -1,4 +1,4 @@
-"""What can still be read of a damaged store, copied into a new one. The damaged file is read and never changed."""
+"""What can be read of a store that is damaged or cannot be opened, copied into another. The file is never changed."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 Row = tuple[Any, ...]
+FAULTS = (sqlite3.Error, UnicodeDecodeError)
+"""What a store raises: also that the text of its own fault, which quotes the file, cannot be decoded."""
 
 
 def salvage(damaged: Path, into: sqlite3.Connection) -> int:
@@ -13,11 +15,9 @@ def salvage(damaged: Path, into: sqlite3.Connection) -> int:
 
     A revision whose plan cannot be read any more keeps a plan of its own, without a name.
     """
-    try:
-        source = sqlite3.connect(f"{damaged.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
-    except sqlite3.Error:
+    source = _read_only(damaged)
+    if source is None:
         return 0
-    source.text_factory = lenient
     try:
         plans = {
             row[0]: row for row in _rows(source, "plans", ("id", "name", "created", "opened", "pinned", "removed"))
@@ -40,6 +40,19 @@ def salvage(damaged: Path, into: sqlite3.Connection) -> int:
     return int(into.execute("SELECT count(DISTINCT plan_id) FROM revisions").fetchone()[0])
 
 
+def _read_only(path: Path) -> sqlite3.Connection | None:
+    """The file opened to be read; also where its folder may not be written, which SQLite wants for one that changes."""
+    for how in ("mode=ro", "mode=ro&immutable=1"):
+        try:
+            source = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None, timeout=0.2)
+            source.text_factory = lenient
+            source.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except FAULTS:
+            continue
+        return source
+    return None
+
+
 def lenient(content: bytes) -> str:
     """Text of a database, with a mark for bytes that are none: one bad character must not hide the rest."""
     return content.decode("utf-8", "replace")
@@ -51,7 +64,7 @@ def _rows(source: sqlite3.Connection, table: str, columns: Sequence[str]) -> Ite
         try:
             statement = f"SELECT {', '.join(columns)} FROM {table} ORDER BY rowid {order}"  # noqa: S608 -- names above
             yield from source.execute(statement)
-        except (sqlite3.Error, UnicodeDecodeError):
+        except FAULTS:
             continue
         else:
             return

@@ -12,13 +12,11 @@ from sqlite_utils import Database
 
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.paths import is_there
-from gpuplanner.store.salvage import lenient, salvage
+from gpuplanner.store.salvage import FAULTS, lenient, salvage
 from gpuplanner.store.schema import check_tables, migrate
 
 T = TypeVar("T")
 FILE_NAME = "gpuplanner.sqlite"
-FAULTS = (sqlite3.Error, UnicodeDecodeError)
-"""What a store raises: also that the text of its own fault, which quotes the file, cannot be decoded."""
 _BUSY_MS = 5000
 _COMPANIONS = ("-wal", "-shm")
 """What SQLite keeps beside a file. Left behind, it would be taken for that of the new one."""
@@ -95,7 +93,7 @@ def open_store(folder: Path, clock: Callable[[], datetime] = lambda: datetime.no
         return Store(_open(path), session, (), clock)
     except FAULTS as fault:
         if isinstance(fault, sqlite3.OperationalError):
-            return _in_memory(session, msg("store.cannot_open", file=str(path), reason=str(fault)), clock)
+            return _in_memory(session, _not_opened(path, fault), clock, path)
         if _identity(path) != opened:  # another window was quicker to set it aside
             return open_store(folder, clock)
         try:
@@ -104,7 +102,7 @@ def open_store(folder: Path, clock: Callable[[], datetime] = lambda: datetime.no
             plans = salvage(aside, database.conn)
             return Store(database, session, (msg("store.damaged", file=str(aside), plans=plans),), clock)
         except (OSError, *FAULTS):
-            return _in_memory(session, msg("store.cannot_open", file=str(path), reason=str(fault)), clock)
+            return _in_memory(session, _not_opened(path, fault), clock, path)
 
 
 def _identity(path: Path) -> int:
@@ -113,6 +111,14 @@ def _identity(path: Path) -> int:
         return path.stat().st_ino
     except OSError:
         return 0
+
+
+def _is_file(path: Path) -> bool:
+    """Whether it is an ordinary file: opening a pipe would wait for its other end."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def _set_aside(path: Path, now: datetime) -> Path:
@@ -148,8 +154,23 @@ def _open(path: Path | str) -> Database:
     return database
 
 
-def _in_memory(session: str, note: Message, clock: Callable[[], datetime]) -> Store:
-    return Store(_open(":memory:"), session, (note,), clock)
+def _in_memory(session: str, note: Message, clock: Callable[[], datetime], path: Path | None = None) -> Store:
+    """A store that lasts until it is closed, with what can be read of the file at `path`."""
+    database = _open(":memory:")
+    if path is not None and _is_file(path):
+        salvage(path, database.conn)
+    return Store(database, session, (note,), clock)
+
+
+def _not_opened(path: Path, fault: Exception) -> Message:
+    return msg("store.cannot_open", file=str(path), reason=_why(str(fault)))
+
+
+def _why(fault: str) -> Message | str:
+    """Why a file cannot be opened, in words where SQLite's are known."""
+    reasons = {"full": "full", "readonly": "no_access", "unable to open": "no_access", "locked": "busy", "busy": "busy"}
+    known = next((name for part, name in reasons.items() if part in fault), None)
+    return msg(f"store.reason.{known}") if known else fault
 
 
 def _sentence(fault: sqlite3.Error | UnicodeDecodeError) -> Message:
