@@ -145,7 +145,8 @@ class _Shipped:
     def _cited(self, row: Record, columns: tuple[str, ...]) -> tuple[str, ...]:
         """The cells of a row, with the citation of its source in place of the id in the last one."""
         source = source_named(Fields(row, self._problems), self._sources.__getitem__)
-        return (*(str(row.values.get(column, "")) for column in columns[:-1]), source.citation if source else "")
+        cited = "" if source is None else f"{source.citation} (from memory)" if source.from_memory else source.citation
+        return (*(str(row.values.get(column, "")) for column in columns[:-1]), cited)
 
     def _rates(self) -> Iterator[tuple[str, Rate]]:
         record = self._yaml("currencies.yaml")

@@ -4,6 +4,7 @@ import re
 import time
 
 import pytest
+import yaml
 
 from gpuplanner.catalog.entries import GpuProperty, InstanceProperty, PriceKind
 from gpuplanner.catalog.gpu_fields import GPU_NUMBERS
@@ -316,3 +317,21 @@ def test_loading_is_quick():
         load_catalog(shipped("catalogs"))
         times.append(time.process_time() - start)
     assert min(times) < 0.5
+
+
+def test_every_source_of_every_file_has_a_date_or_the_day_it_was_read():
+    undated = []
+    for path in sorted(shipped("catalogs").rglob("*.yaml")):
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        listed = content.get("sources") if isinstance(content, dict) else None
+        for key, source in (listed if isinstance(listed, dict) else {}).items():
+            assert source["citation"]
+            if not source.get("date") and not source.get("accessed"):
+                undated.append((path.name, key))
+    assert undated == []
+
+
+def test_a_table_of_software_says_which_rows_no_document_confirms(catalog):
+    cited = [row[-1] for row in catalog.compatibility["software"].rows]
+    assert sum(text.endswith("(from memory)") for text in cited) == len(cited) - 1
+    assert not any("from memory" in row[-1] for row in catalog.compatibility["cuda-driver"].rows)
