@@ -72,7 +72,7 @@ def estimate_serving(
     rung = worst(found.rung, Rung.ROOFLINE) if server.offload_bytes else found.rung
     spreads = spreads_of(efficiencies, rung, bool(alone), memory_rung=found.rung)
     memory = _memory(result, found.numbers, server, way, spreads)
-    fit, reason = _fit(result, memory, load, server, way, workload, spreads)
+    fit, reason = _fit(numbers, result, memory, load, server, way, workload, spreads)
     metrics = _room(numbers, result, server, way, model, spreads)
     runs = fit is not Fit.DOES_NOT_FIT and model.role is not Role.ENCODER
     parts: tuple[Part, ...] = ()
@@ -143,6 +143,7 @@ def _phase(name: str, parts: tuple[Part, ...]) -> Phase:
 
 
 def _fit(
+    model: ModelNumbers,
     result: ServingNumbers,
     memory: Memory,
     load: LoadNumbers,
@@ -157,10 +158,11 @@ def _fit(
         return fit, reason
     numbers, share = result.memory, float(server.memory_share)
     if not numbers.starts:
-        return Fit.DOES_NOT_FIT, memory_reason(result, memory, workload, share)
+        held = longest_request_tokens(model, server, way, numbers.cache_layers, numbers.pool_bytes)
+        return Fit.DOES_NOT_FIT, memory_reason(result, memory, workload, share, float(held))
     offered = load.concurrency / way.replicas
     if load.request_per_s is None and result.resident < min(offered, result.places + 1) - 1e-9:
-        return Fit.TIGHT, memory_reason(result, memory, workload, share, waiting=True, way=way)
+        return Fit.TIGHT, memory_reason(result, memory, workload, share, waiting=True)
     slack = beside_weights(numbers) * (spreads.beside_weights.high - 1)
     if fit is Fit.FITS and numbers.pool_bytes - slack < numbers.reserved_sequence_bytes:
         return Fit.TIGHT, memory_reason(result, memory, workload, share)

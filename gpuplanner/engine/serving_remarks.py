@@ -29,15 +29,16 @@ def memory_reason(
     memory: Memory,
     workload: Serving,
     memory_share: float,
+    held_tokens: float = 0.0,
     waiting: bool = False,
-    way: WayNumbers | None = None,
 ) -> Message:
     """Why the memory that is there does not do: the server's share, the longest request, or requests that wait.
 
-    `memory_share`: what the server may use of the usable memory, by the plan or by its own default.
+    `memory_share`: what the server may use of the usable memory, by the plan or by its own default; `held_tokens`: the
+    longest request that the pool holds.
     """
     numbers = result.memory
-    if waiting and way is not None:
+    if waiting:
         return msg(
             "serving.waiting",
             resident=int(whole_sequences(result.at_work)),
@@ -60,11 +61,12 @@ def memory_reason(
     if numbers.pool_bytes <= 0:
         weights = _bytes(numbers.weight_bytes)
         if limited:
-            return msg("serving.share_below_weights", weights=weights, **budget)
-        return msg("serving.no_pool", weights=weights, usable=_bytes(memory.usable.value))
+            return msg("serving.share_below_weights", weights=weights, length=length, **budget)
+        return msg("serving.no_pool", weights=weights, length=length, usable=_bytes(memory.usable.value))
+    held = int(min(held_tokens, length - 1))
     if limited:
-        return msg("serving.share_too_small", length=length, **budget, **shown)
-    return msg("serving.one_request_too_long", length=length, **shown)
+        return msg("serving.share_too_small", length=length, held=held, **budget, **shown)
+    return msg("serving.one_request_too_long", length=length, held=held, **shown)
 
 
 def remarks(

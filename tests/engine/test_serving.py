@@ -438,3 +438,29 @@ def test_what_needs_less_than_there_is_and_does_not_fit_says_what_the_server_may
         text = Translator(language).text(made.reason)
         assert made.reason.values["budget"] in text
         assert made.reason.values["share"] in text
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ({"model": LLAMA_8B, "input_tokens": 460_000, "output_tokens": 100}, "serving.share_too_small"),
+        ({"model": LLAMA_8B, "max_length": 900_000}, "serving.one_request_too_long"),
+        ({"model": LLAMA_8B, "memory_utilisation": 0.15}, "serving.share_below_weights"),
+    ],
+)
+def test_what_does_not_fit_with_bytes_to_spare_says_which_need_is_not_met(serve, asked, reason):
+    """The weights fit: what is short is the pool, told in tokens of those that one request needs."""
+    made = serve(**{"concurrency": 1, **asked})
+    assert made.fit is Fit.DOES_NOT_FIT
+    if made.memory.free <= 0:
+        pytest.fail("the case is about bytes that stay free")
+    assert made.reason.id == reason
+    length = asked.get("max_length", asked.get("input_tokens", 2000) + asked.get("output_tokens", 500))
+    held = made.reason.values.get("held", 0)
+    assert 0 <= held < length
+    if reason != "serving.share_below_weights":
+        assert held == pytest.approx(value(made, "kv_pool_tokens"), rel=0.01)
+    for language in Language:
+        text = Translator(language).text(made.reason)
+        assert f"{length:,}" in text
+        assert f"{held:,}" in text
