@@ -6,7 +6,10 @@ from gpuplanner.catalog.entries import GpuProperty, PriceKind
 from gpuplanner.catalog.names import Kind, names_of
 from gpuplanner.catalog.overlays import overlay_files
 from gpuplanner.catalog.reading import load_catalog
-from gpuplanner.engine.machines import machine_of
+from gpuplanner.engine.links import Collective, reach
+from gpuplanner.engine.machine import Topology
+from gpuplanner.engine.machines import bare, machine_of
+from gpuplanner.engine.serving_machine import gpu_numbers
 from gpuplanner.facts import Direction
 from gpuplanner.messages import InputError
 from gpuplanner.paths import shipped
@@ -23,7 +26,7 @@ def test_sel08_every_price_says_its_day_or_that_there_is_none(shipped_catalog):
     prices = [price for i in shipped_catalog.instances.values() for price in i.prices]
     assert prices
     assert all(price.source.citation for price in prices)
-    assert sum(bool(price.date) for price in prices) > 0.5 * len(prices)
+    assert all(price.date or price.source.date or price.source.accessed for price in prices)
 
 
 def test_sel09_a_quote_of_ones_own_stands_before_the_catalogs_price(tmp_path, shipped_catalog):
@@ -53,19 +56,29 @@ def test_sel10_a_price_that_no_source_gives_is_not_known_and_not_0(shipped_catal
 
 
 def test_sel11_a_price_is_that_of_the_whole_machine(shipped_catalog):
-    """A price of 0.94 was the host's alone; machine and GPU together cost 4.05 then, and 3.67 since August 2026."""
+    """0.94 was the host's alone. With its GPU it cost 4.05 then; the catalog's price is newer and says its day."""
     price = shipped_catalog.instances["gcp/a2-highgpu-1g"].price(PriceKind.ON_DEMAND)
     assert price is not None
-    assert price.per_hour == pytest.approx(4.05, rel=0.10)
-    assert price.date
+    assert price.per_hour > 3 * 0.94
+    assert price.date >= "2026"
 
 
-def test_sel14_a_link_rate_says_its_direction(shipped_catalog):
+@pytest.mark.xfail(strict=True, reason="4.05 was the price of 2025; the published one has been 3.67 since")
+def test_sel11_the_total_of_then(shipped_catalog):
+    price = shipped_catalog.instances["gcp/a2-highgpu-1g"].price(PriceKind.ON_DEMAND)
+    assert price.per_hour == pytest.approx(4.05, rel=0.05)
+
+
+def test_sel14_a_link_rate_says_its_direction(shipped_catalog, shipped_efficiencies):
     known = shipped_catalog.gpus["nvidia-h800-sxm5-80gb"].known(GpuProperty.LINK_BYTES_PER_S)
     assert (known.value, known.fact.basis.direction) == (200e9, Direction.ONE_WAY)
     both = [fact for fact in known.others if fact.basis.direction is Direction.BOTH_WAYS]
     assert [fact.value for fact in both] == [400e9]
     assert not known.disputed
+    reached = reach(
+        shipped_efficiencies, shipped_catalog.gpus["nvidia-h800-sxm5-80gb"], Collective.SEND, Topology.SWITCHED
+    )
+    assert reached.share(2.0) * known.value == pytest.approx(160e9, rel=0.15)
 
 
 @pytest.mark.parametrize(
@@ -73,11 +86,15 @@ def test_sel14_a_link_rate_says_its_direction(shipped_catalog):
     [("NVIDIA A10", 22_731, "nvidia-a10"), ("Tesla T4", 15_109, "nvidia-t4")],
     ids=["EST21", "EST21 a T4"],
 )
-def test_a_card_is_of_its_class_although_it_shows_less(names, name, mebibytes, gpu_id, shipped_catalog):
+def test_a_card_is_of_its_class_although_it_shows_less(
+    names, name, mebibytes, gpu_id, shipped_catalog, shipped_efficiencies
+):
     found = names.resolve(name, kind=Kind.GPU, memory_bytes=mebibytes * 2**20)
     assert found.id == gpu_id
     nominal = shipped_catalog.gpus[gpu_id].value(GpuProperty.MEMORY_BYTES)
     assert mebibytes * 2**20 == pytest.approx(nominal, rel=0.08)
+    planned = gpu_numbers(bare(shipped_catalog.gpus[gpu_id], 1), "bf16", "vllm", False, shipped_efficiencies).numbers
+    assert mebibytes * 2**20 * 0.95 < planned.usable_bytes < nominal
 
 
 def test_est22_a_16_gb_card_that_shows_a_little_less(names, shipped_catalog):
