@@ -328,3 +328,32 @@ def test_any_typed_text_filters_or_is_refused(shared_index, column, typed):
 @pytest.fixture(scope="module")
 def shared_index(index):
     return index
+
+
+@pytest.mark.parametrize("table", ["gpus", "instances", "models"])
+@pytest.mark.parametrize("filters", [{}, {"name": "a"}])
+def test_where_an_entry_stands_is_where_the_pages_have_it(shipped_index, table, filters):
+    for sort in ((), (Sort("name"),), (Sort("name", descending=True),), LEVEL[table]):
+        rows = shipped_index.page(table, filters, sort, limit=1 << 20).rows
+        places = {
+            row.id: shipped_index.position(table, row.id, filters, sort) for row in rows[:: max(1, len(rows) // 40)]
+        }
+        assert places
+        assert all(rows[place].id == entry for entry, place in places.items() if place is not None)
+        assert None not in places.values()
+    assert shipped_index.position(table, "no such entry", filters) is None
+    left_out = next(row.id for row in shipped_index.page(table, limit=1 << 20).rows)
+    assert shipped_index.position(table, left_out, {"name": "no such name"}) is None
+
+
+LEVEL = {
+    "gpus": (Sort("memory_bytes", descending=True), Sort("vendor")),
+    "instances": (Sort("gpu_count"), Sort("gpu_price", descending=True)),
+    "models": (Sort("layers"), Sort("licence")),
+}
+"""Sorts by keys that many entries share, and that some do not have."""
+
+
+@pytest.fixture(scope="module")
+def shipped_index():
+    return CatalogIndex(load_catalog(shipped("catalogs")))

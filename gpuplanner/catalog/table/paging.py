@@ -45,6 +45,7 @@ class Page:
 @dataclass(frozen=True, slots=True)
 class _Stored:
     ids: tuple[str, ...]
+    rows: Mapping[str, int]
     columns: Mapping[str, Column]
     values: Mapping[str, Values]
 
@@ -87,6 +88,29 @@ class Tables:
         rows = tuple(Row(stored.ids[n], tuple(of_column.cell(n) for of_column in values)) for n in numbers)
         return Page(tuple(shown), rows, offset, len(kept))
 
+    def position(
+        self,
+        table: str,
+        entry_id: str,
+        filters: Mapping[str, str] | None = None,
+        sort: Sequence[Sort | tuple[str, bool]] = (),
+        *,
+        display: Display | None = None,
+    ) -> int | None:
+        """At which row of all pages an entry stands, from 0; None when the filters leave it out. Raises as `page`."""
+        stored = self._tables[table]
+        row = stored.rows.get(entry_id)
+        level = self._kept(table, filters or {}, display or Display())
+        if row is None or not level[row]:
+            return None
+        # `level` are those that no key so far tells apart from it.
+        ahead = 0
+        keys = [_key(stored, _column(stored, table, name), descending) for name, descending in sort]
+        for key in keys:
+            ahead += int(np.count_nonzero(level & (key < key[row])))
+            level = level & (key == key[row])
+        return ahead + int(np.count_nonzero(level[:row]))
+
     def facets(
         self,
         table: str,
@@ -121,7 +145,8 @@ def _stored(table: Table[Any]) -> _Stored:
         column.id: (Numbers if column.kind is ColumnKind.NUMBER else Texts)([read(entry) for entry in entries])
         for column, read in table.readers.items()
     }
-    return _Stored(tuple(entry.id for entry in entries), {c.id: c for c in table.columns}, values)
+    ids = tuple(entry.id for entry in entries)
+    return _Stored(ids, {entry_id: row for row, entry_id in enumerate(ids)}, {c.id: c for c in table.columns}, values)
 
 
 def _kept_anywhere(stored: _Stored, text: str) -> Mask:

@@ -117,7 +117,7 @@ class Texts:
 
     def containing(self, word: str) -> Mask:
         """The rows whose text contains a folded word."""
-        return self.passing(lambda text: word in text)
+        return self.passing(Part(word))
 
     def cell(self, row: int) -> str | None:
         place = int(self._places[row])

@@ -51,10 +51,8 @@ class CatalogSource:
 
     def position(self, order: Sequence[SortKey], entry_id: str) -> int | None:
         """At which row an entry stands, None when the filters leave it out."""
-        asked = self._index.page(
-            self._table.value, self._filters, self._sort(order), 0, 1 << 30, columns=(), display=self._display
-        )
-        return next((at for at, row in enumerate(asked.rows) if row.id == entry_id), None)
+        keys = self._sort(order)
+        return self._index.position(self._table.value, entry_id, self._filters, keys, display=self._display)
 
     def _sort(self, order: Sequence[SortKey]) -> list[Sort]:
         """What the person sorted by, else the table's first order. Its columns need not be among those asked for."""
