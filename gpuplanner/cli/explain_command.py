@@ -36,7 +36,7 @@ def explain(options: argparse.Namespace, context: Context) -> int:
         near = difflib.get_close_matches(options.figure, figures, n=8, cutoff=0.3) or list(figures)[:12]
         raise InputError(msg("cli.explain.no_such_figure", name=shortened(options.figure, 60), known=", ".join(near)))
     if options.json:
-        print_json(figure_data(figure) | {"name": options.figure, "derivation": _tree(figure)})
+        print_json(figure_data(figure) | {"name": options.figure, "derivation": _tree(figure, context)})
     else:
         print("\n".join(_lines(options.figure, figure, options.depth, estimate, context)))
     return 0
@@ -74,11 +74,11 @@ def _lines(name: str, figure: Figure, depth: int, estimate: Estimate, context: C
         yield context.text("cli.explain.deeper", hidden=hidden, depth=depth + 2)
 
 
-def _tree(figure: Figure) -> list[dict[str, Any]]:
-    return [_row(row) for row in explanation(figure)]
+def _tree(figure: Figure, context: Context) -> list[dict[str, Any]]:
+    return [_row(row, context) for row in explanation(figure)]
 
 
-def _row(row: ExplanationRow) -> dict[str, Any]:
+def _row(row: ExplanationRow, context: Context) -> dict[str, Any]:
     value = row.value if isinstance(row.value, int | float | str) else str(row.value)
     return {
         "depth": row.depth,
@@ -91,4 +91,5 @@ def _row(row: ExplanationRow) -> dict[str, Any]:
         "certainty": row.certainty.value if row.certainty else None,
         "source": row.source or None,
         "date": row.date or None,
+        "note": context.text(row.note) if row.note else None,
     }

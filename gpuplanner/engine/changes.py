@@ -15,6 +15,7 @@ from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.proposals import Proposal, machine_proposals, setting_proposals
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.workload.serving import Serving
+from gpuplanner.workload.training import Training
 
 MOST_CHANGES = 8
 """More than this a person does not read."""
@@ -38,10 +39,11 @@ def advised(made: Estimate, model: ModelArchitecture, efficiencies: Efficiencies
         except InputError:
             return None
 
-    return replace(made, changes=tuple(_changes(made, gpus, tried))[:MOST_CHANGES])
+    settings, machines = tuple(_settings(made, tried)), tuple(_machines(made, gpus, tried))
+    return replace(made, changes=(*settings[: MOST_CHANGES - len(machines)], *machines))
 
 
-def _changes(made: Estimate, gpus: Mapping[str, Gpu], tried: Try) -> Iterator[Change]:
+def _settings(made: Estimate, tried: Try) -> Iterator[Change]:
     helped: set[str] = set()
     for proposal in setting_proposals(made):
         if proposal.what.id not in helped:
@@ -53,6 +55,9 @@ def _changes(made: Estimate, gpus: Mapping[str, Gpu], tried: Try) -> Iterator[Ch
         together = _together(made, tried)
         if together is not None:
             yield together
+
+
+def _machines(made: Estimate, gpus: Mapping[str, Gpu], tried: Try) -> Iterator[Change]:
     for family in machine_proposals(made, gpus):
         change = next((c for p in family if (c := _change(made, p, tried)) is not None), None)
         if change is not None:
@@ -74,17 +79,26 @@ def headline_of(made: Estimate) -> str:
 
 
 def _helps(made: Estimate, found: Estimate) -> bool:
-    """Whether what was wrong is right: memory when it did not fit or was tight, and all goals. Without times, no.
+    """Whether what was wrong is right: memory when it did not fit or was tight, and all goals.
 
-    Software that is not known to run on the GPU does not keep one from hearing what would fit there.
+    Without times nothing helps but room for what did not fit, on more nodes whose network is not known. Software that
+    is not known to run on the GPU does not keep one from hearing what would fit there.
     """
-    if found.fit is Fit.DOES_NOT_FIT or headline_of(found) not in found.metrics:
+    if found.fit is Fit.DOES_NOT_FIT:
+        return False
+    if headline_of(found) not in found.metrics and not _only_room_is_asked(made):
         return False
     if made.fit is Fit.FITS:
         return not found.unmet
     if GOODNESS[found.fit] <= GOODNESS[made.fit]:
         return False
     return all(message.id.startswith(SUPPORT) and message in made.unmet for message in found.unmet)
+
+
+def _only_room_is_asked(made: Estimate) -> bool:
+    """Whether memory alone decides: it did not fit, and no time was asked for."""
+    workload = made.plan.workload
+    return made.fit is Fit.DOES_NOT_FIT and isinstance(workload, Training) and workload.deadline_s is None
 
 
 def _together(made: Estimate, tried: Try) -> Change | None:

@@ -135,7 +135,15 @@ _TERMS: Mapping[Basis, tuple[str, ...]] = {
         "element_bytes",
         "step_bytes_per_parameter",
     ),
-    FROM_METHOD: ("gathers", "layer_collectives", "loss_passes", "passes", "sequences_per_sample"),
+    FROM_METHOD: (
+        "dispatches",
+        "gathers",
+        "layer_collectives",
+        "loss_passes",
+        "passes",
+        "ring_passes",
+        "sequences_per_sample",
+    ),
     FROM_FIGURES: (
         "communication_s",
         "compute_time_share",

@@ -12,7 +12,7 @@ from typing import Any
 
 from gpuplanner.engine.formulas.terms import TERM_UNITS
 from gpuplanner.figures import Certainty, Figure, Formula, Origin, Step
-from gpuplanner.messages import Translator, msg
+from gpuplanner.messages import Message, Translator, msg
 from gpuplanner.units import Display, Unit, digits, show
 
 _TERM = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+|\b[a-z]{3,}\b(?!\()")
@@ -52,6 +52,11 @@ class ExplanationRow:
     def date(self) -> str:
         """The date of the input's source, empty when there is none."""
         return self.origin.fact.source.date if self.origin and self.origin.fact else ""
+
+    @property
+    def note(self) -> Message | None:
+        """What an input follows from that no source gives as it is, or what its origin says beside its source."""
+        return self.origin.note if self.origin else None
 
     @property
     def certainty(self) -> Certainty | None:

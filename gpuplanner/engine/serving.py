@@ -6,10 +6,11 @@ runtime, activations, graphs, the cache of the requests at work) and what the se
 
 from gpuplanner.catalog.architecture import ModelArchitecture, Role
 from gpuplanner.catalog.efficiency import Efficiencies
-from gpuplanner.engine.estimate import Estimate, Fit, Limit, Memory, Part, Phase, Way
+from gpuplanner.engine.estimate import Estimate, Fit, Memory, Part, Phase, Way
 from gpuplanner.engine.formulas import kv_cache, serving_pool, serving_time
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gpu_memory import phase_bytes
+from gpuplanner.engine.limit_shares import limit_shares
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.serving_choice import best_way, ways_on
 from gpuplanner.engine.serving_figures import (
@@ -88,7 +89,7 @@ def estimate_serving(
         memory=memory,
         step_name=STEP,
         time=parts,
-        limits=_shares(parts),
+        limits=limit_shares(parts),
         metrics=metrics,
         host=(),
         remarks=(
@@ -246,13 +247,3 @@ def _way(way: WayNumbers, workload: Serving, model: ModelArchitecture, precision
             "arithmetic": found.arithmetic.variant,
         },
     )
-
-
-def _shares(parts: tuple[Part, ...]) -> tuple[tuple[Limit, float], ...]:
-    """What the step's time goes to, largest first; the shares add up to 1."""
-    sums: dict[Limit, float] = {}
-    for part in parts:
-        if part.limit is not None:
-            sums[part.limit] = sums.get(part.limit, 0.0) + part.figure.value
-    whole = sum(sums.values()) or 1.0
-    return tuple(sorted(((limit, value / whole) for limit, value in sums.items()), key=lambda item: -item[1]))

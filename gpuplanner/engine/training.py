@@ -15,6 +15,7 @@ from gpuplanner.engine.estimate import Estimate, Limit, Memory, Part, Phase, Way
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gpu_memory import largest_that_fitted, phase_bytes
 from gpuplanner.engine.formulas.training_time import job_seconds
+from gpuplanner.engine.limit_shares import limit_shares
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.ranges import Spread, inverse, ranged
 from gpuplanner.engine.training_limits import largest_that_fits
@@ -100,7 +101,7 @@ def estimate_training(
         memory=memory,
         step_name=STEP,
         time=parts,
-        limits=_shares(parts),
+        limits=limit_shares(parts),
         metrics=metrics,
         host=(),
         unknown=run.unknown,
@@ -190,15 +191,6 @@ def _over_network(name: str, limit: Limit, run: TrainingRun, machine: Machine) -
         "send": True,
     }
     return Limit.NETWORK if spans[name] else limit
-
-
-def _shares(parts: tuple[Part, ...]) -> tuple[tuple[Limit, float], ...]:
-    whole = sum(part.figure.value for part in parts)
-    totals: dict[Limit, float] = {}
-    for part in parts:
-        if part.limit is not None:
-            totals[part.limit] = totals.get(part.limit, 0.0) + part.figure.value / whole
-    return tuple(sorted(totals.items(), key=lambda item: -item[1]))
 
 
 def _rates(run: TrainingRun) -> dict[str, Figure]:

@@ -9,7 +9,14 @@ from gpuplanner.engine.formulas.collectives import (
     spanning_seconds,
 )
 from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum, where
-from gpuplanner.engine.formulas.training_time import sharded_seconds, tensor_parallel_seconds
+from gpuplanner.engine.formulas.training_time import (
+    expert_dispatch_seconds,
+    gradient_reduce_seconds,
+    ring_seconds,
+    sharded_seconds,
+    stage_send_seconds,
+    tensor_parallel_seconds,
+)
 from gpuplanner.engine.links import Reach
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
 from gpuplanner.engine.training_model import ModelNumbers
@@ -100,7 +107,7 @@ def _context_s(
     rate = where(inside, hardware.link_bytes_per_s, minimum(hardware.link_bytes_per_s, hardware.network_bytes_per_s))
     reach = hardware.send
     one = send_seconds(hop, rate, reach.efficiency, reach.latency_s)
-    return one * (cp - 1.0) * (RING_PASSES + layout.full_recomputation) * part.stage_layers
+    return ring_seconds(one, cp, RING_PASSES + layout.full_recomputation, part.stage_layers)
 
 
 def _expert_s(
@@ -122,7 +129,7 @@ def _expert_s(
         wide.share(nodes) / once,
         wide.latency(maximum(nodes, 1.0)),
     )
-    return one * DISPATCHES * (1.0 + 0.5 * layout.full_recomputation) * part.stage_layers
+    return expert_dispatch_seconds(one, DISPATCHES * (1.0 + 0.5 * layout.full_recomputation), part.stage_layers)
 
 
 def _sharded_s(
@@ -153,11 +160,14 @@ def _sharded_s(
         software.gather_share,
     )
     sharded = layout.shard_base if model.frozen else layout.shard_weights
-    return sharded_seconds(gather, 2.0, reduce) * sharded
+    return sharded_seconds(sharded, gather, 2.0 + layout.reference_passes, reduce)
 
 
 def _reduce_s(software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split) -> Number:
-    """Gradients reduced over data-parallel ranks, and updated weights gathered where each rank updates a share."""
+    """Gradients reduced over data-parallel ranks, and updated weights gathered where each rank updates a share.
+
+    With hybrid sharding a node holds all shards, and each is summed over its copies on the other nodes.
+    """
     trained = part.trained_dense + part.trained_experts
     bytes_each = where(
         layout.shard_optimizer > 0, software.reduced_bytes + software.word_bytes, 2.0 * software.reduced_bytes
@@ -171,7 +181,10 @@ def _reduce_s(software: SoftwareNumbers, hardware: HardwareNumbers, layout: Layo
         hardware.network_all_gather,
         hardware,
     )
-    return once * (1.0 - layout.shard_weights)
+    replicas = part.data_members / part.shard_members
+    shard = trained * software.reduced_bytes / part.shard_members
+    copies = _spanning(shard, 2.0, replicas, 1.0, hardware.all_reduce, hardware.network_all_reduce, hardware)
+    return gradient_reduce_seconds(once, layout.shard_weights, copies)
 
 
 def _send_s(
@@ -183,4 +196,4 @@ def _send_s(
     payload = part.passed_tokens * model.hidden * software.word_bytes / part.residual_shards
     reach = hardware.send
     one = send_seconds(payload, rate, reach.efficiency, reach.latency_s)
-    return one * 2.0 * layout.virtual_pipeline * (layout.pipeline_parallel > 1)
+    return stage_send_seconds(one, layout.virtual_pipeline, layout.pipeline_parallel)

@@ -416,6 +416,19 @@ def test_gathered_weights_take_the_bytes_of_their_precision(numbers_of, architec
     assert gathered(precision) == pytest.approx(2 * gathered(ComputePrecision.BF16))
 
 
+def test_hybrid_sharding_gathers_inside_a_node_and_sums_each_shard_over_the_nodes(numbers_of, architecture, h100):
+    work = workload(architecture, framework=Framework.FSDP)
+    slow = replace(bare(h100, 8, 4), host=Host(network_bytes_per_s=8 * GB))
+    hybrid, whole = (numbers_of(work, slow, way(sharding=s)).time for s in (Sharding.HSDP, Sharding.FSDP))
+    assert hybrid.gather < whole.gather
+    assert whole.reduce == 0
+    # A GPU's share of its node's network is 1 GB/s: two passes over three quarters of an eighth in FP32, once for each of
+    # two micro-batches, of which at least a tenth is not hidden.
+    assert hybrid.reduce > 2 * 0.1 * 2 * (4 * 6_738_415_616 / 8) * 3 / 4 / 1e9
+    alone = numbers_of(work, cluster(h100), way(sharding=Sharding.HSDP)).time
+    assert alone.reduce == 0
+
+
 def test_zero1_reduces_once_a_step_and_zero2_for_each_micro_batch(numbers_of, architecture, h100):
     work = workload(architecture, framework=Framework.DEEPSPEED, global_batch=512)
     slow = replace(bare(h100, 8, 4), host=Host(network_bytes_per_s=1 * GB))

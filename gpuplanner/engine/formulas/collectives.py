@@ -27,6 +27,44 @@ def pipelined_seconds(latency_s: Number, wire_s: Number) -> Number:
     return latency_s + wire_s + (latency_s * wire_s) ** 0.5
 
 
+@formula(
+    Unit.SECOND,
+    "passes · payload_bytes · (1 - 1 / members) / (link_bytes_per_s · efficiency)",
+    "each rank has its own share already",
+)
+def link_wire_seconds(
+    passes: Number, payload_bytes: Number, members: Number, link_bytes_per_s: Number, efficiency: Number
+) -> Number:
+    """Time that the bytes alone take over the links of one node; 0 for one member."""
+    return passes * payload_bytes * (1.0 - 1.0 / members) / (link_bytes_per_s * efficiency)
+
+
+@formula(Unit.SECOND, "passes · network_share_bytes / (network_bytes_per_s · network_efficiency)", RING)
+def network_wire_seconds(
+    passes: Number, network_share_bytes: Number, network_bytes_per_s: Number, network_efficiency: Number
+) -> Number:
+    """Time that the bytes alone take over one GPU's share of the network."""
+    return passes * network_share_bytes / (network_bytes_per_s * network_efficiency)
+
+
+@formula(Unit.SECOND, "payload_bytes / (link_bytes_per_s · efficiency)", RING)
+def sent_wire_seconds(payload_bytes: Number, link_bytes_per_s: Number, efficiency: Number) -> Number:
+    """Time that the bytes alone take from one rank to another."""
+    return payload_bytes / (link_bytes_per_s * efficiency)
+
+
+@formula(Unit.SECOND, "max(link_s, network_s)", "link and network carry at once")
+def slower_wire_seconds(link_s: Number, network_s: Number) -> Number:
+    """Time that the bytes alone take where they cross links and the network."""
+    return maximum(link_s, network_s)
+
+
+@formula(Unit.SECOND, "latency_s · (members > 1) + network_latency_s · (nodes > 1)", "")
+def spanning_latency_seconds(latency_s: Number, members: Number, network_latency_s: Number, nodes: Number) -> Number:
+    """Latency inside a node and between nodes, where a group has ranks there; `members` in one node."""
+    return latency_s * (members > 1) + network_latency_s * (nodes > 1)
+
+
 @formula(Unit.SECOND, "latency_s · (members / 2)^growth where members > 1", "fit to published collectives")
 def group_latency_seconds(latency_s: Number, growth: Number, members: Number) -> Number:
     """Latency of a collective over `members` ranks, from that of two ranks; 0 for one rank."""
@@ -51,7 +89,7 @@ def all_reduce_seconds(
 
     `link_bytes_per_s` one way for one GPU; `efficiency` and `latency_s` for a group of this size. 0 for one member.
     """
-    wire_s = 2.0 * payload_bytes * (1.0 - 1.0 / members) / (link_bytes_per_s * efficiency)
+    wire_s = link_wire_seconds(2.0, payload_bytes, members, link_bytes_per_s, efficiency)
     return pipelined_seconds(latency_s * (members > 1), wire_s)
 
 
@@ -67,14 +105,14 @@ def all_gather_seconds(
 
     For an all-to-all `payload_bytes` is what one rank sends in all, its own share included.
     """
-    wire_s = payload_bytes * (1.0 - 1.0 / members) / (link_bytes_per_s * efficiency)
+    wire_s = link_wire_seconds(1.0, payload_bytes, members, link_bytes_per_s, efficiency)
     return pipelined_seconds(latency_s * (members > 1), wire_s)
 
 
 @formula(Unit.SECOND, "pipelined(latency_s, payload_bytes / (link_bytes_per_s · efficiency))", RING)
 def send_seconds(payload_bytes: Number, link_bytes_per_s: Number, efficiency: Number, latency_s: Number) -> Number:
     """Time to send `payload_bytes` from one rank to another."""
-    return pipelined_seconds(latency_s, payload_bytes / (link_bytes_per_s * efficiency))
+    return pipelined_seconds(latency_s, sent_wire_seconds(payload_bytes, link_bytes_per_s, efficiency))
 
 
 @formula(
@@ -112,11 +150,11 @@ def spanning_seconds(
     node's network, one way. On one node it is the collective of that node alone.
     """
     inside = members / nodes
-    link_s = passes * payload_bytes * (1.0 - 1.0 / inside) / (link_bytes_per_s * efficiency)
+    link_s = link_wire_seconds(passes, payload_bytes, inside, link_bytes_per_s, efficiency)
     share_bytes = network_share_bytes(payload_bytes, nodes, inside)
-    network_s = passes * share_bytes / (network_bytes_per_s * network_efficiency)
-    waits_s = latency_s * (inside > 1) + network_latency_s * (nodes > 1)
-    return pipelined_seconds(waits_s, maximum(link_s, network_s))
+    network_s = network_wire_seconds(passes, share_bytes, network_bytes_per_s, network_efficiency)
+    waits_s = spanning_latency_seconds(latency_s, inside, network_latency_s, nodes)
+    return pipelined_seconds(waits_s, slower_wire_seconds(link_s, network_s))
 
 
 @formula(
@@ -138,10 +176,11 @@ def spanning_all_to_all_seconds(
     network_latency_s: Number,
 ) -> Number:
     """Time of an all-to-all over `nodes` nodes: what goes to another node crosses the network once for each GPU."""
-    link_s = payload_bytes * (1.0 - 1.0 / members) / (link_bytes_per_s * efficiency)
-    network_s = payload_bytes * (1.0 - 1.0 / nodes) / (network_bytes_per_s * network_efficiency)
-    waits_s = latency_s * (members > 1) + network_latency_s * (nodes > 1)
-    return pipelined_seconds(waits_s, maximum(link_s, network_s))
+    link_s = link_wire_seconds(1.0, payload_bytes, members, link_bytes_per_s, efficiency)
+    share_bytes = network_share_bytes(payload_bytes, nodes, 1.0)
+    network_s = network_wire_seconds(1.0, share_bytes, network_bytes_per_s, network_efficiency)
+    waits_s = spanning_latency_seconds(latency_s, members, network_latency_s, nodes)
+    return pipelined_seconds(waits_s, slower_wire_seconds(link_s, network_s))
 
 
 @formula(

@@ -25,6 +25,12 @@ def drawn_power_share(
     return compute_time_share * compute_power_share + hbm_time_share * hbm_power_share + waiting * waiting_power_share
 
 
+@formula(Unit.RATIO, "Σ limited_s / Σ part_s", "the parts of a step that wait for one limit, over all of them")
+def limit_time_share(limited_s: tuple[float, ...], part_s: tuple[float, ...]) -> float:
+    """Share of a step's time that one limit takes; 0 where a step takes no time."""
+    return sum(limited_s) / (sum(part_s) or 1.0)
+
+
 @formula(Unit.WATT, "gpus · power_limit_w · drawn_power_share")
 def gpu_power_watts(gpus: Number, power_limit_w: Number, drawn_power_share: Number) -> Number:
     """Average power of all GPUs; `power_limit_w` is the limit of one as sold."""

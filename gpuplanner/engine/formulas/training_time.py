@@ -171,10 +171,42 @@ def tensor_parallel_seconds(all_reduce_s: Number, layer_collectives: Number, sta
     return all_reduce_s * layer_collectives * stage_layers
 
 
-@formula(Unit.SECOND, "gather_s · gathers + reduce_s", "ZeRO: three times the parameters cross the links")
-def sharded_seconds(gather_s: Number, gathers: Number, reduce_s: Number) -> Number:
+@formula(
+    Unit.SECOND,
+    "weights_are_sharded · (gather_s · gathers + reduce_s)",
+    "ZeRO: three times the parameters cross the links",
+)
+def sharded_seconds(weights_are_sharded: Number, gather_s: Number, gathers: Number, reduce_s: Number) -> Number:
     """Moving sharded weights and gradients: gathered forward and backward, gradients reduced once."""
-    return gather_s * gathers + reduce_s
+    return weights_are_sharded * (gather_s * gathers + reduce_s)
+
+
+@formula(
+    Unit.SECOND,
+    "reduce_s · (1 - weights_are_sharded) + replica_reduce_s",
+    "reduced over data-parallel ranks; with hybrid sharding, each shard once more over its copies on other nodes",
+)
+def gradient_reduce_seconds(reduce_s: Number, weights_are_sharded: Number, replica_reduce_s: Number) -> Number:
+    """Summing the gradients of one step, and gathering the weights again where each rank updates a share."""
+    return reduce_s * (1.0 - weights_are_sharded) + replica_reduce_s
+
+
+@formula(Unit.SECOND, "hop_s · (context_parallel - 1) · ring_passes · stage_layers", "Liu et al., Ring Attention, 2023")
+def ring_seconds(hop_s: Number, context_parallel: Number, ring_passes: Number, stage_layers: Number) -> Number:
+    """Keys and values on their way around the ranks that share a sequence."""
+    return hop_s * (context_parallel - 1.0) * ring_passes * stage_layers
+
+
+@formula(Unit.SECOND, "exchange_s · dispatches · stage_layers", "tokens go to their experts and come back")
+def expert_dispatch_seconds(exchange_s: Number, dispatches: Number, stage_layers: Number) -> Number:
+    """All-to-alls of one micro-batch, forward and backward."""
+    return exchange_s * dispatches * stage_layers
+
+
+@formula(Unit.SECOND, "hop_s · 2 · virtual_pipeline · (pipeline_parallel > 1)", "activations on, gradients back")
+def stage_send_seconds(hop_s: Number, virtual_pipeline: Number, pipeline_parallel: Number) -> Number:
+    """What one micro-batch sends from stage to stage, once for each chunk of a stage."""
+    return hop_s * 2.0 * virtual_pipeline * (pipeline_parallel > 1)
 
 
 @formula(

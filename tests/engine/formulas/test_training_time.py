@@ -11,6 +11,7 @@ from gpuplanner.engine.formulas.training_time import (
     dequantise_seconds,
     elementwise_seconds,
     flops_utilisation,
+    gradient_reduce_seconds,
     hardware_flops_per_token,
     job_seconds,
     kernel_launch_seconds,
@@ -102,7 +103,10 @@ def test_communication_is_hidden_as_far_as_there_is_room_and_leave():
 
 
 def test_sharded_weights_cross_three_times():
-    assert sharded_seconds(1.0, 2, 1.0) == 3
+    assert sharded_seconds(1, 1.0, 2, 1.0) == 3
+    assert sharded_seconds(0, 1.0, 2, 1.0) == 0
+    assert gradient_reduce_seconds(2.0, 0, 0.5) == 2.5
+    assert gradient_reduce_seconds(2.0, 1, 0.5) == 0.5
     assert tensor_parallel_seconds(1e-3, 4, 10) == pytest.approx(0.04)
 
 
