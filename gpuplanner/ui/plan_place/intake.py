@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.families import architecture_from_config
 from gpuplanner.catalog.parameters import total_parameters
+from gpuplanner.engine.machines import named_choice
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.store.plan_files import read_plan
 from gpuplanner.units import Display, Unit, show
@@ -99,13 +100,9 @@ def _named(text: str, names: Names) -> Taken:
     found = names.resolve(text)
     if found.id is not None and found.kind == "model":
         return Taken(msg("planui.taken.model_name", name=found.name or text), model=ModelChoice(catalog_id=found.id))
-    if found.id is not None and found.kind == "gpu":
-        gpus = found.count or 1
-        machine = MachineChoice(gpu_id=found.id, gpus=gpus, per_node=min(gpus, 8))
-        return Taken(msg("planui.taken.machine", name=found.name or text), machine=machine)
-    if found.id is not None and found.kind == "instance":
-        return Taken(msg("planui.taken.machine", name=found.name or text), machine=MachineChoice(instance_id=found.id))
-    raise InputError(found.reason)
+    machine = named_choice(found)
+    part = f" MIG {machine.slice.profile}" if machine.slice is not None else ""
+    return Taken(msg("planui.taken.machine", name=f"{found.name or text}{part}"), machine=machine)
 
 
 def _plan(plan: Plan, name: str | Message) -> Taken:

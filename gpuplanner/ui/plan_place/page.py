@@ -213,7 +213,9 @@ class PlanPage(Page):
         owner = self.results.verdict.machine_button
         picker = Picker(
             self._appearance,
-            lambda query: machine_items(self.presenter.facts.catalog, query, self._appearance),
+            lambda query: machine_items(
+                self.presenter.facts.catalog, query, self._appearance, self._context.workspace.resolve
+            ),
             msg("planui.machine.search"),
             msg("planui.nothing_found"),
             parent=owner,

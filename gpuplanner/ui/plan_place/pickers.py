@@ -1,12 +1,16 @@
 """What the pickers of this place offer: models, machines, and what the limits name. Knows no widget."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from gpuplanner.catalog.entries import GpuProperty, Model
+from gpuplanner.catalog.names import Resolution
 from gpuplanner.catalog.parameters import active_parameters, total_parameters
 from gpuplanner.catalog.table.values import natural_key
+from gpuplanner.engine.machines import named_choice
+from gpuplanner.messages import InputError
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.palette.items import match
 from gpuplanner.ui.plan_place.machines.machine_rows import row_id
@@ -14,11 +18,12 @@ from gpuplanner.ui.plan_place.picker import PickItem
 from gpuplanner.ui.plan_place.wizard.fields import Field
 from gpuplanner.units import Unit
 from gpuplanner.workload.model_choice import ModelChoice
-from gpuplanner.workload.plan import MachineChoice
+from gpuplanner.workload.plan import GpuSlice, MachineChoice
 
 MOST = 60
 BEST = "best"
 _COUNTED = re.compile(r"^\s*(\d{1,6})\s*(?:[x×*]\s*|\s)(.+)$", re.IGNORECASE)
+_SLICE = re.compile(r"\d{1,2}g\.\d{1,4}gb", re.IGNORECASE)
 _USUAL_COUNTS = (1, 2, 4, 8)
 
 
@@ -51,11 +56,14 @@ def model_size(choice: ModelChoice, catalog: Any, appearance: Appearance) -> str
     return shown
 
 
-def machine_items(catalog: Any, query: str, appearance: Appearance) -> Sequence[PickItem]:
-    """The machines that a text finds: the best of the search, bare GPUs ("4 × H100"), and offers."""
+def machine_items(
+    catalog: Any, query: str, appearance: Appearance, resolve: Callable[[str], Resolution]
+) -> Sequence[PickItem]:
+    """The machines that a text finds: the best of the search, MIG slices, bare GPUs ("4 × H100"), and offers."""
     items = [PickItem(BEST, appearance.text("planui.machine.best_found"))] if not query.strip() else []
     if catalog is None:
         return items
+    items += _slice_items(catalog, query, appearance, resolve)
     counted = _COUNTED.match(query)
     count, wanted = (int(counted[1]), counted[2]) if counted else (0, query)
     gpus = sorted(
@@ -85,12 +93,43 @@ def machine_items(catalog: Any, query: str, appearance: Appearance) -> Sequence[
     return items
 
 
+def _slice_items(
+    catalog: Any, query: str, appearance: Appearance, resolve: Callable[[str], Resolution]
+) -> list[PickItem]:
+    """The slice of a GPU that a text names as tools print it ("A100 80GB 3g.40gb", "2x H100 1g.10gb").
+
+    Where several GPUs may be meant, each of them that can be divided so.
+    """
+    profile = _SLICE.search(query)
+    if profile is None:
+        return []
+    counted = _COUNTED.match(query)
+    count, wanted = (int(counted[1]), counted[2]) if counted else (1, query)
+    found = resolve(wanted)
+    meant = [found]
+    if found.id is None:
+        names = [catalog.gpus[c.id].name for c in found.candidates if c.id in catalog.gpus]
+        meant = [resolve(f"{name} {profile[0]}") for name in names]
+    items = []
+    for one in meant:
+        with suppress(InputError):
+            choice = named_choice(one, count)
+            if choice.slice is not None:
+                title = f"{choice.gpus} × {one.name} MIG {choice.slice.profile}"
+                items.append(PickItem(row_id(choice), title, appearance.text("planui.machine.bought")))
+    return items
+
+
 def choice_of_row(item_id: str) -> MachineChoice | None:
     """The machine that an item stands for, None for the best of the search."""
     kind, _, rest = item_id.partition("/")
     if kind == "instance":
         name, _, nodes = rest.rpartition("/")
         return MachineChoice(instance_id=name, nodes=int(nodes))
+    if kind == "slice":
+        name, gpus, profile, compute, memory = rest.rsplit("/", 4)
+        shares = {"compute": compute.replace(":", "/"), "memory": memory.replace(":", "/")}
+        return MachineChoice(gpu_id=name, gpus=int(gpus), slice=GpuSlice(profile=profile, **shares))
     if kind == "gpu":
         name, gpus, per_node = rest.rsplit("/", 2)
         return MachineChoice(gpu_id=name, gpus=int(gpus), per_node=int(per_node))

@@ -8,10 +8,12 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from gpuplanner.engine.estimate import Fit
+from gpuplanner.engine.machines import choice_of
 from gpuplanner.messages import InputError, msg
 from gpuplanner.store.settings import LANGUAGE, MEMORY, THEME
 from gpuplanner.ui.pins import Pins
 from gpuplanner.ui.places import Location
+from gpuplanner.ui.plan_place.captions import machine_title
 from gpuplanner.ui.plan_place.columns import MACHINES
 from gpuplanner.ui.plan_place.machines.machine_rows import row_id
 from gpuplanner.ui.plan_place.page import plan_place
@@ -396,13 +398,14 @@ def test_the_model_picker_finds_and_sets_a_model(page, appearance, settled):
     assert "Llama" in page.wizard.model_row.button.text()
 
 
-def test_the_machine_picker_takes_a_count(page, appearance):
+def test_the_machine_picker_takes_a_count(page, appearance, workspace):
     catalog = page.presenter.facts.catalog
-    items = machine_items(catalog, "4 h100 sxm", appearance)
+    items = machine_items(catalog, "4 h100 sxm", appearance, workspace.resolve)
     choice: Any = choice_of_row(items[0].id)
     assert (choice.gpu_id, choice.gpus) == ("nvidia-h100-sxm5-80gb", 4)
-    assert choice_of_row(machine_items(catalog, "", appearance)[0].id) is None
-    offer = next(i for i in machine_items(catalog, "p5.48xlarge", appearance) if i.id.startswith("instance/"))
+    assert choice_of_row(machine_items(catalog, "", appearance, workspace.resolve)[0].id) is None
+    items = machine_items(catalog, "p5.48xlarge", appearance, workspace.resolve)
+    offer = next(i for i in items if i.id.startswith("instance/"))
     offered: Any = choice_of_row(offer.id)
     assert offered.instance_id in catalog.instances
 
@@ -425,6 +428,30 @@ def test_a_gpu_of_the_catalog_is_planned_with(page, settled):
 
 
 # --- Difference, start page ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("text", "count"), [("A100 SXM4 80GB 3g.40gb", 1), ("2x A100 3g.40gb", 2)])
+def test_a_mig_slice_is_found_by_the_name_that_tools_print(page, appearance, workspace, text, count):
+    items = machine_items(page.presenter.facts.catalog, text, appearance, workspace.resolve)
+    choice = choice_of_row(items[0].id)
+    assert choice.gpus == count
+    assert (choice.slice.profile, choice.slice.compute, choice.slice.memory) == ("3g.40gb", "3/7", "1/2")
+    machine = workspace.machine(choice)
+    assert items[0].title == machine_title(machine)
+    assert row_id(choice_of(machine)) == items[0].id
+
+
+def test_a_slice_that_the_gpu_has_not_is_not_offered(page, appearance, workspace):
+    items = machine_items(page.presenter.facts.catalog, "L40S 3g.40gb", appearance, workspace.resolve)
+    assert not [item for item in items if item.id.startswith("slice/")]
+
+
+def test_a_plan_runs_on_a_slice_that_was_pasted(qtbot, page, settled):
+    assert page.pasted("NVIDIA A100-SXM4-80GB MIG 3g.40gb")
+    qtbot.waitUntil(lambda: page.presenter.plan.machine is not None)
+    settled(page)
+    assert page.presenter.plan.machine.slice.profile == "3g.40gb"
+    assert "MIG 3g.40gb" in page.results.verdict._machine.text()
 
 
 def test_the_difference_of_two_plans(qtbot, page, settled):

@@ -100,6 +100,9 @@ def row_id(choice: MachineChoice) -> str:
     """The id of a machine in the lists."""
     if choice.instance_id is not None:
         return f"instance/{choice.instance_id}/{choice.nodes}"
+    if choice.slice is not None:
+        compute, memory = (share.replace("/", ":") for share in (choice.slice.compute, choice.slice.memory))
+        return f"slice/{choice.gpu_id}/{choice.gpus}/{choice.slice.profile}/{compute}/{memory}"
     return f"gpu/{choice.gpu_id}/{choice.gpus}/{choice.per_node}"
 
 

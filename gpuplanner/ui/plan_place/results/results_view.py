@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gpuplanner.catalog.entries import Rule
@@ -84,6 +84,10 @@ class ResultsView(QWidget):
         self._patience.setSingleShot(True)
         self._patience.setInterval(PATIENCE_MS)
         self._patience.timeout.connect(self._waiting.show)
+
+    def minimumSizeHint(self) -> QSize:
+        # As narrow as the column is: each card lays itself out for the width that there is, and none forces another.
+        return QSize(0, super().minimumSizeHint().height())
 
     def show_worked(self, worked: Worked) -> None:
         """Show another estimate, or why there is none. One of an earlier state of the plan stays in sight."""

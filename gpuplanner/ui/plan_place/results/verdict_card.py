@@ -13,7 +13,7 @@ from gpuplanner.ui.plan_place.results.figure_flow import FigureFlow, Named
 from gpuplanner.ui.plan_place.results.figure_ids import NEEDED, meaning_of, short_name_of
 from gpuplanner.ui.plan_place.results.headlines import Headline, capacity, headlines
 from gpuplanner.ui.plan_place.results.spread_row import SpreadRow
-from gpuplanner.ui.tokens import Verdict
+from gpuplanner.ui.tokens import PADDING, Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.figure_label import FigureLabel
@@ -22,7 +22,6 @@ from gpuplanner.ui.widgets.verdict_tag import VerdictTag
 from gpuplanner.units import percent
 
 VERDICTS = {Fit.FITS: Verdict.PASS, Fit.TIGHT: Verdict.WARN, Fit.DOES_NOT_FIT: Verdict.FAIL}
-_NARROW = 430
 _LARGEST = frozenset({"metric.max_micro_batch", "metric.max_sequence", "metric.max_concurrency", "metric.max_length"})
 """What says how much fits; 0 of it is none."""
 
@@ -88,7 +87,8 @@ class VerdictCard(Card):
         self._place()
 
     def _place(self) -> None:
-        columns = 4 if self.width() >= _NARROW else 2
+        needed = sum(label.sizeHint().width() for label in self._figures) + 3 * self._grid.horizontalSpacing()
+        columns = 4 if needed <= self.width() - 2 * PADDING else 2
         if columns == self._columns:
             return
         self._columns = columns
@@ -147,6 +147,7 @@ class VerdictCard(Card):
             label.set_figure(headline.figure, self._note(headline, estimate))
             if headline.id == "metric.mfu":
                 label.setToolTip(f"{self._appearance.text('planui.column.mfu.tip')}\n{label.toolTip()}")
+        self._place()
         self._share_width()
 
     def _note(self, headline: Headline, estimate: Estimate) -> MessageValue:
