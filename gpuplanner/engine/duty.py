@@ -11,7 +11,7 @@ from gpuplanner.engine.serving_model import bits_by_part
 from gpuplanner.engine.training_model import model_numbers
 from gpuplanner.workload.precision import WeightPrecision
 from gpuplanner.workload.serving import Serving
-from gpuplanner.workload.training import Method, Training
+from gpuplanner.workload.training import ADAPTERS, Method, Training
 
 
 def duty_of(made: Estimate, model: ModelArchitecture, efficiencies: Efficiencies) -> Duty:
@@ -44,7 +44,8 @@ def _serving(made: Estimate, workload: Serving, model: ModelArchitecture, effici
 
 def _training(made: Estimate, workload: Training, model: ModelArchitecture, efficiencies: Efficiencies) -> Duty:
     rate = made.metrics.get("tokens_per_s")
-    precision = workload.base_precision or (WeightPrecision.NF4 if workload.method is Method.QLORA else None)
+    quantised = WeightPrecision.NF4 if workload.method is Method.QLORA else None
+    precision = (workload.base_precision or quantised) if workload.method in ADAPTERS else None
     each = efficiencies.constants(TABLE, f"checkpoint {workload.optimizer.value}")["bytes_per_parameter"]
     return Duty(
         serving=False,

@@ -8,6 +8,7 @@ from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.training_layouts import splits_base
 from gpuplanner.engine.training_numbers import TrainingNumbers
 from gpuplanner.engine.training_rollout import trainer_gpus
+from gpuplanner.engine.training_unused import unused
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Message, msg
@@ -62,6 +63,7 @@ def remarks(
         found.append(msg("training.deadline_of_what"))
     found += _padding(workload, numbers)
     found += _objective(workload, numbers)
+    found += unused(workload, way, data_parallel)
     if model.max_positions is not None and workload.sequence_length > model.max_positions:
         found.append(msg("training.beyond_positions", tokens=workload.sequence_length, most=model.max_positions))
     return tuple(found)
