@@ -16,6 +16,8 @@ from typing import Any, Generic, TypeVar
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
+from gpuplanner.messages import Message
+
 T = TypeVar("T")
 COALESCE_MS = 33
 SWITCH_S = 0.0005
@@ -53,7 +55,13 @@ class Job(Generic[T]):
         work: Callable[[Cancel], T],
         done: Callable[[T], object],
         failed: Callable[[Exception], object] | None,
+        title: Message | None = None,
+        *,
+        may_cancel: bool = True,
     ) -> None:
+        self.title = title
+        self.may_cancel = may_cancel
+        self.since = time.monotonic()
         self.work = work
         self.done = done
         self.failed = failed
@@ -88,12 +96,15 @@ class Jobs(QObject):
         failed: Callable[[Exception], object] | None = None,
         *,
         urgent: bool = False,
+        title: Message | None = None,
+        may_cancel: bool = True,
     ) -> Job[T]:
         """Run `work` in a thread; `done` gets its result in the GUI thread.
 
-        Without `failed` an exception goes where uncaught exceptions go. Urgent work goes before what waits.
+        Without `failed` an exception goes where uncaught exceptions go. Urgent work goes before what waits. Work with a
+        `title` is shown when it takes long, and can be cancelled there unless it may not.
         """
-        job = Job(work, done, failed)
+        job = Job(work, done, failed, title, may_cancel=may_cancel)
         self._running.add(job)
         self.busyChanged.emit(len(self._running))
         if len(self._threads) < min(self._at_most, len(self._running)):
@@ -107,6 +118,12 @@ class Jobs(QObject):
     def busy(self) -> int:
         """How many jobs wait or run."""
         return len(self._running)
+
+    @property
+    def longest(self) -> Job[Any] | None:
+        """Of the work with a title that nobody cancelled, the one that has taken longest."""
+        told = (job for job in self._running if job.title is not None and not job.cancel.requested)
+        return min(told, key=lambda job: job.since, default=None)
 
     def close(self, wait_ms: int = 2000) -> bool:
         """Cancel every job and wait for the threads. Tells whether all of them ended in time."""

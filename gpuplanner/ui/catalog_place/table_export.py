@@ -41,6 +41,8 @@ class TableExport:
                 lambda _cancel: write_csv(path, text),
                 lambda _none: self._context.notices.say(done, Verdict.PASS),
                 failed,
+                title=msg("ui.work.write", file=path.name),
+                may_cancel=False,
             )
 
         table.whole_table(CopyFormat.CSV, fetched)

@@ -9,8 +9,10 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 from gpuplanner.messages import Language, Message, msg
 from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, Setting
 from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.background import Jobs
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.painting import painter_for
+from gpuplanner.ui.shell.work_view import WorkView
 from gpuplanner.ui.tokens import Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.label import Ink, Label
@@ -48,9 +50,10 @@ class StatusBar(QWidget):
 
     noticesWanted = Signal()
 
-    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+    def __init__(self, appearance: Appearance, jobs: Jobs, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._appearance = appearance
+        self.work = WorkView(appearance, jobs)
         self.setFixedHeight(HEIGHT)
         self._catalog = Label(appearance, "", TextRole.LABEL, Ink.MUTED)
         self._catalog.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
@@ -67,6 +70,8 @@ class StatusBar(QWidget):
         layout.addSpacing(18)
         layout.addWidget(self._catalog)
         layout.addStretch(1)
+        layout.addWidget(self.work)
+        layout.addSpacing(8)
         layout.addWidget(self._job)
         layout.addSpacing(8)
         for item in (self.notices, self.memory, self.currency, self.language):

@@ -56,7 +56,7 @@ class Window(QWidget):
         appearance = context.appearance
         self.rail = Rail(appearance)
         self.top_bar = TopBar(appearance)
-        self.status_bar = StatusBar(appearance)
+        self.status_bar = StatusBar(appearance, context.jobs)
         self._stack = QStackedWidget()
         self._lay_out(places, foot)
         self.toasts = Toasts(appearance, self)

@@ -15,7 +15,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QMenu, QTableView, QWidget
 
-from gpuplanner.messages import Message
+from gpuplanner.messages import Message, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.background import Jobs
 from gpuplanner.ui.settings import Settings
@@ -190,7 +190,7 @@ class DataTable(QTableView):
         if self._jobs is None:
             done(work())
         else:
-            self._jobs.run(work, done)
+            self._jobs.run(work, done, title=msg("ui.work.rows"))
 
     def _text(self, rows: Sequence[Row], format_: CopyFormat) -> str:
         return self._writer(format_)(rows)
