@@ -16,9 +16,12 @@ def main() -> int:
         from gpuplanner.ui.application import main as open_window
 
         return open_window(arguments)
-    from gpuplanner.cli.main import main as run_command
+    try:
+        from gpuplanner.cli.main import main as run_command
 
-    return run_command(arguments)
+        return run_command(arguments)
+    except KeyboardInterrupt:  # pressed while the command was still being read in
+        return 130
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ Exit codes: 0 fine; 1 does not fit, or nothing found; 2 bad input; 70 a fault of
 """
 
 import argparse
+import errno
 import json
 import os
 import sys
@@ -15,6 +16,8 @@ from gpuplanner.cli.context import Context
 from gpuplanner.cli.parser import Parser
 from gpuplanner.messages import InputError, Language, Translator, msg, shortened
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
+"""Why a file or a device that the output goes to takes no more."""
 FINE, NOTHING, BAD_INPUT, OUR_FAULT, INTERRUPTED = 0, 1, 2, 70, 130
 
 
@@ -28,18 +31,24 @@ def main(arguments: Sequence[str]) -> int:
     try:
         options = _parser(translator).read(arguments)
         command: Command = options.command
-        return command.load()(options, Context.open(translator))
+        code = command.load()(options, Context.open(translator))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
     except SystemExit as leaving:
         return int(leaving.code or 0)
     except InputError as fault:
         return _say(translator.text(fault.message), fault.message.id, "--json" in arguments)
     except BrokenPipeError:
         # The reader has seen enough (`| head`); nothing is wrong, and nothing more can be said there.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         return FINE
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as fault:
+        if isinstance(fault, OSError) and fault.errno in _NO_ROOM:
+            _forget_output()
+            return _say(translator.text(msg("cli.cannot_print", reason=fault.strerror or str(fault))), "", False)
         if os.environ.get("GPUPLANNER_DEBUG"):
             raise
         where = _where(fault)
@@ -56,6 +65,11 @@ def _say(sentence: str, message_id: str, as_json: bool) -> int:
         print(json.dumps({"error": {"id": message_id, "message": sentence}}, ensure_ascii=False))
     print(f"gpuplanner: {sentence}", file=sys.stderr)
     return BAD_INPUT
+
+
+def _forget_output() -> None:
+    """Let what is still to be printed go nowhere, so that Python does not try again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _where(fault: Exception) -> str:

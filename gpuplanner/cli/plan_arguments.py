@@ -58,13 +58,7 @@ def with_machine(plan: Plan, context: Context) -> Plan:
 
 def _named(name: str, context: Context) -> Plan:
     if name == "-":
-        try:
-            text = sys.stdin.read(LARGEST_PLAN_BYTES + 1)
-        except UnicodeDecodeError as fault:
-            raise InputError(msg("plan.not_utf8", file="-", byte=fault.start)) from None
-        if len(text) > LARGEST_PLAN_BYTES:
-            raise InputError(msg("plan.too_large", file="-", limit=LARGEST_PLAN_BYTES // 1_000_000))
-        return parse_plan(text, "-")
+        return _from_standard_input(context.text("cli.standard_input"))
     preset = context.workspace.presets.get(name)
     if preset is not None and not is_there(Path(name)):
         return preset
@@ -73,6 +67,20 @@ def _named(name: str, context: Context) -> Plan:
     if not is_there(Path(name)) and (near := nearest(name, context.workspace.presets)):
         raise InputError(msg("cli.no_such_plan_near", name=shortened(name, 60), near=near[0]))
     return read_plan(Path(name))
+
+
+def _from_standard_input(called: str) -> Plan:
+    if sys.stdin is None:
+        raise InputError(msg("cli.no_standard_input"))
+    try:
+        text = sys.stdin.read(LARGEST_PLAN_BYTES + 1)
+    except UnicodeDecodeError as fault:
+        raise InputError(msg("plan.not_utf8", file=called, byte=fault.start)) from None
+    except OSError as fault:
+        raise InputError(msg("plan.cannot_read", file=called, reason=fault.strerror or str(fault))) from None
+    if len(text) > LARGEST_PLAN_BYTES:
+        raise InputError(msg("plan.too_large", file=called, limit=LARGEST_PLAN_BYTES // 1_000_000))
+    return parse_plan(text, called)
 
 
 def _model(text: str, context: Context) -> dict[str, Any]:

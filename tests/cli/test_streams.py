@@ -1,0 +1,62 @@
+"""Input and output that are closed, full or cut short, and a person who has seen enough: never a traceback."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="redirects as a POSIX shell does")
+SHELL = f"{sys.executable} -m gpuplanner"
+
+
+def shell(command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["sh", "-c", command], check=False, capture_output=True, text=True, timeout=60)
+
+
+@POSIX
+@pytest.mark.parametrize(
+    ("redirect", "code", "says"),
+    [
+        ("estimate - --gpu L4 <&-", 2, "standard input"),
+        ("estimate - --gpu L4 </dev/null", 2, "standard input is not valid JSON"),
+        ("schema >&-", 0, ""),
+        ("schema 2>&-", 0, ""),
+        ("catalog list instances --csv | head -1", 0, ""),
+    ],
+)
+def test_streams_that_are_closed(redirect, code, says):
+    done = shell(f"{SHELL} {redirect}")
+    assert done.returncode == code
+    assert says in done.stderr
+    assert done.stderr.count("\n") == (1 if says else 0)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("command", ["schema", "presets", "catalog show L4", "catalog list gpus --csv"])
+def test_a_full_disk_behind_the_output_is_one_sentence(command):
+    done = shell(f"{SHELL} {command} >/dev/full")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "could not be written" in done.stderr
+
+
+@POSIX
+@pytest.mark.parametrize("seconds", [0.05, 0.15, 0.4, 0.9])
+def test_an_interrupt_says_nothing_and_leaves_nothing(seconds):
+    """Python itself needs a moment until the program begins; before that nobody can catch it."""
+    script = "import gpuplanner.__main__ as m, sys; print('begun', flush=True); sys.exit(m.main())"
+    command = [sys.executable, "-c", script, "recommend", "pretrain-7b", "--why-not"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(seconds)
+        if process.poll() is not None:
+            pytest.skip("it was done before the interrupt came")
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert said == ""
+    assert process.returncode == 130
