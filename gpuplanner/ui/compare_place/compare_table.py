@@ -28,7 +28,7 @@ from gpuplanner.ui.widgets.focus import KeyboardFocus
 from gpuplanner.ui.widgets.verdict_tag import draw_tag, tag_width
 
 NAME_WIDTH = 236
-LEAST_WIDTH = 150
+LEAST_WIDTH = 178
 _GUTTER = 20.0
 _SIDE = 8.0
 _TITLE_HEIGHT = 38

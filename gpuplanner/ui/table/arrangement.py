@@ -21,6 +21,8 @@ TICK_WIDTH = 24
 """The box before a text that can be ticked, with its gap."""
 _WIDEST_WORDS = 320
 """Pixels that words may claim for themselves: longer ones are cut, and their tooltip says them."""
+_READABLE_WORDS = 150
+"""Pixels that words get before a column yields to them: an "A100 SXM4 80GB", not the longest name there is."""
 _FIRST_SHARE = 1.25
 """How much wider than its words the first column becomes before all columns share what is left."""
 
@@ -154,7 +156,8 @@ class Arrangement(QObject):
         free = [column for column in columns if column.id not in self._shape.widths]
         left = self._table.viewport().width() - sum(widths.values())
         first = columns[0]
-        for column in free:
+        # The first column last: it begins wide, and one long name in it must not cut the words of all others.
+        for column in sorted(free, key=lambda column: column is first):
             needs = self._words.get(column.id, 0)
             if column is first:
                 needs = int(max(needs, widths[column.id]) * _FIRST_SHARE)
@@ -186,12 +189,18 @@ class Arrangement(QObject):
         out -= self._without_room
         yielding = [c.id for c in self._model.columns if c.yields and c.id not in chosen and c.id not in out]
         others = {column.id for column in self.shown()} - set(yielding)
-        left = self._table.viewport().width() - sum(self._wanted_width(self.section(i)) for i in others)
+        left = self._table.viewport().width() - sum(map(self._readable_width, others))
         with self._arranging():
             for column_id in yielding:
-                left -= self._wanted_width(self.section(column_id))
+                left -= self._readable_width(column_id)
                 self._header.setSectionHidden(self.section(column_id), left < 0)
                 self._without_room = self._without_room - {column_id} | ({column_id} if left < 0 else set())
+
+    def _readable_width(self, column_id: str) -> int:
+        """How wide a column has to be so that its words are whole: names that differ at their end must not be cut."""
+        wanted = self._wanted_width(self.section(column_id))
+        words = min(self._words.get(column_id, 0), _READABLE_WORDS)
+        return wanted if column_id in self._shape.widths else max(wanted, words)
 
     def _wanted_width(self, section: int) -> int:
         column = self._model.columns[section]
