@@ -87,10 +87,10 @@ class KvPools:
         yield from self._found_by(row, log)
         if row.text(NEED) and not log.layouts and not log.read_from:
             yield outcome_of(row, self.name, NEED, _need(row, log), scale=1.0 / GIB)
-        if row.text(TOKENS) and pool is not None:
+        if row.text(TOKENS) and pool is not None and not log.layouts:
             tokens = float(kv_cache.pool_tokens(pool * GIB, per_token))
             yield outcome_of(row, self.name, TOKENS, _printed(row, AVAILABLE, tokens, tokens / pool))
-        elif row.text(TOKENS):
+        elif row.text(TOKENS) and pool is None:
             yield outcome_of(row, self.name, TOKENS, _predicted(row, log, context, per_token))
         if row.text(LONGEST) and pool is not None and not log.layouts:
             longest = log.kept.longest_tokens(pool * GIB)
@@ -110,7 +110,8 @@ class KvPools:
                 stages=layout.stages,
                 drafts=layout.draft_layers,
             )
-            yield from (refusal(row, self.name, metric, why) for metric in (NEED, LONGEST) if row.text(metric))
+            by = (NEED, LONGEST, TOKENS) if row.text(AVAILABLE) else (NEED,)
+            yield from (refusal(row, self.name, metric, why) for metric in by if row.text(metric))
 
     def _available(self, row: Row, log: _Log, context: ValidationContext) -> Iterator[Outcome]:
         """The pool itself; the row's other numbers stand where the format of the weights that left it is not told."""
@@ -170,14 +171,15 @@ def _laid_out(
     """
     gpus = count(row, "n_gpu")
     told = kept_by(model, Layout(gpus or 1), formats, server, context.efficiencies)
-    if gpus is not None and (not row.text(NEED) or _reserves_as_printed(row, told)):
+    shown = row.text(NEED) or (gpus is None and row.text(AVAILABLE) and row.text(TOKENS))
+    if gpus is not None and (not shown or _agrees(row, told)):
         return told, {}
     layouts: dict[Layout, Kept] = {}
-    if row.text(NEED):
+    if shown:
         for layout in possible_layouts(model):
             if gpus is None or gpus == layout.gpus:
                 kept = kept_by(model, layout, formats, server, context.efficiencies)
-                if _reserves_as_printed(row, kept):
+                if _agrees(row, kept):
                     layouts[layout] = kept
     if layouts:
         return next(iter(layouts.values())), layouts
@@ -186,19 +188,27 @@ def _laid_out(
     return told, {}
 
 
-def _reserves_as_printed(row: Row, kept: Kept) -> bool:
-    """Whether a request of the longest length takes what the log prints, and the pool holds what it prints."""
-    need, open_by = row.required(NEED), _half_digit(row, NEED)
-    reserved = kept.request_bytes(needed(row, "max_len", positive)) / GIB
-    if not need - open_by <= reserved <= need + open_by:
-        return False
-    pool, longest = positive(row, AVAILABLE), positive(row, LONGEST)
-    if pool is None or longest is None:
+def _agrees(row: Row, kept: Kept) -> bool:
+    """Whether all that the log prints of the cache is so: a longest request's bytes, and what its pool holds."""
+    if row.text(NEED):
+        need, open_by = row.required(NEED), _half_digit(row, NEED)
+        reserved = kept.request_bytes(needed(row, "max_len", positive)) / GIB
+        if not need - open_by <= reserved <= need + open_by:
+            return False
+    pool = positive(row, AVAILABLE)
+    if pool is None:
         return True
-    open_by = _half_digit(row, AVAILABLE)
-    low, high = (kept.longest_tokens(max(pool + side, 0.0) * GIB) for side in (-open_by, open_by))
-    block = float(kept.server.block_tokens)
-    return low - block <= longest <= high + block
+    block, open_by = float(kept.server.block_tokens), _half_digit(row, AVAILABLE)
+    ends = [max(pool + side, 0.0) * GIB for side in (-open_by, open_by)]
+    longest, tokens = positive(row, LONGEST), positive(row, TOKENS)
+    if longest is not None:
+        low, high = map(kept.longest_tokens, ends)
+        if not low - block <= longest <= high + block:
+            return False
+    if tokens is not None and not kept.recurrent_layers:
+        low, high = (float(kv_cache.pool_tokens(end, kept.bytes_per_token)) for end in ends)
+        return low - block <= tokens <= high + block
+    return True
 
 
 def _even_cache(row: Row, bits: float) -> CacheShape:

@@ -116,6 +116,17 @@ def test_a_layout_that_nothing_shows_is_refused(context):
         assert told(context, ("", K3 | change))["Z1", PER_TOKEN].refused.id == "validation.kv.layout_unknown"
 
 
+def test_a_layout_is_found_by_what_a_pool_holds_too(context):
+    """Two ranks halve the cache of a Llama 8B: 4 GiB hold 65,536 tokens."""
+    row = {"model": "Llama-3.1-8B", "avail_gib": "4.00", "tokens": "65536", PER_TOKEN: "65536"}
+    found = told(context, ("", row))
+    assert found["Z1", PER_TOKEN].predicted == 65_536
+    assert found["Z1", "tokens"].refused.values["tensor"] * found["Z1", "tokens"].refused.values["stages"] == 2
+    assert told(context, ("", row | {"tokens": "50000"}))["Z1", PER_TOKEN].refused is not None
+    whole = told(context, ("", row | {"n_gpu": "1", PER_TOKEN: "131072", "tokens": "32768"}))
+    assert whole["Z1", "tokens"].predicted == 32_768
+
+
 def test_a_drafting_layer_keeps_a_cache_too(context):
     row = {"model": "cosmos-reason2-2b", "n_gpu": "1", "max_len": "262144", "avail_gib": "12.33", PER_TOKEN: "118784"}
     found = told(context, ("", row | {NEED: "29.0", LONGEST: "111440"}))
