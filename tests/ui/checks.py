@@ -146,7 +146,6 @@ def nameless(window: QWidget) -> list[str]:
         if widget.focusPolicy() & Qt.FocusPolicy.TabFocus
         and not widget.accessibleName()
         and not (isinstance(widget, QAbstractButton) and widget.text())
-        and not isinstance(widget, QAbstractItemView)
     ]
 
 

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QTableView
 
 from gpuplanner.messages import msg
 from gpuplanner.store.settings import THEME
@@ -194,6 +194,12 @@ def test_the_checks_find_what_they_are_for(appearance, qtbot):
     assert clipped(label) == []
     label.say("box \ue123")
     assert len(missing_glyphs(label)) == 1
+    table = QTableView()
+    qtbot.addWidget(table)
+    table.show()
+    assert len(nameless(table)) == 1
+    table.setAccessibleName("Results")
+    assert nameless(table) == []
     wrapped = Label(appearance, "several words in several lines", wrap=True)
     qtbot.addWidget(wrapped)
     wrapped.resize(80, 16)
