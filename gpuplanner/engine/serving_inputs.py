@@ -125,7 +125,8 @@ class ServerNumbers:
 
     `whole`: 1 where the pool is taken whole at the start, 0 where only what the slots need; `admits_whole`: 1 where a
     request is let in only when its last token will fit too; `shares_step`: 1 where prompts are computed in the same
-    pass as decode steps (chunked prefill), 0 where each has a pass of its own; `stages_overlap`: 1 where pipeline
+    pass as decode steps (chunked prefill), 0 where each has a pass of its own; `static_batches`: 1 where all requests
+    of a batch begin together; `stages_overlap`: 1 where pipeline
     stages work at once on different requests; `copies_dense`: 1 where groups that attend to requests of their own each
     hold the dense MLPs and the output projection, 0 where these are split over all ranks. `offline_share`: what a list
     of requests reaches of the steady rate. `offload_bytes`: weights that each GPU leaves in host memory. They are read
@@ -155,6 +156,7 @@ class ServerNumbers:
     step_s: Number
     sequence_s: Number
     request_s: Number
+    static_batches: Number
     burst_share: Number
     offline_share: Number
     offload_bytes: Number

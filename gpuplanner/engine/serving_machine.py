@@ -253,6 +253,7 @@ def server_numbers(serving: Serving, gpu: Gpu, efficiencies: Efficiencies, profi
         step_s=found["step_s"],
         sequence_s=found["sequence_s"],
         request_s=found["request_s"],
+        static_batches=found["static_batches"],
         burst_share=found["burst_share"],
         offline_share=found["offline_share"],
         offload_bytes=float(serving.cpu_offload_bytes),

@@ -62,12 +62,16 @@ class ServingNumbers:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """The passes that serving consists of while `sequences` requests are at work on a replica."""
+    """The passes that serving consists of while `sequences` requests are at work on a replica.
+
+    `passes`: those of one prompt; below one where several prompts share a pass.
+    """
 
     step: PassNumbers
     prefill: PassNumbers
     alone_s: Number
     share_s: Number
+    passes: Number
 
 
 def load_numbers(serving: Serving) -> LoadNumbers:
@@ -116,7 +120,7 @@ def _closed(parts: _Parts, memory: MemoryNumbers, places: Number, fits: Number) 
     cycle = serving_time.cycle_seconds(resident, work.share_s, load.output_tokens, work.step.total_s)
     rate = serving_time.requests_per_second(resident, cycle)
     first = serving_time.first_token_seconds(
-        work.alone_s, work.step.total_s, server.request_s, server.burst_share, resident, work.share_s
+        work.alone_s, work.step.total_s, server.request_s, server.burst_share, resident, work.share_s, work.passes
     )
     waits = serving_time.waiting_seconds(offered, resident, rate)
     ttft = serving_time.answered_seconds(first, waits)
@@ -175,7 +179,7 @@ def _work(parts: _Parts, sequences: Number) -> _Work:
     stages = 1.0 + (way.pipeline_parallel - 1.0) * server.stages_overlap
     alone = serving_time.pipelined_prefill_seconds(lone, passes, stages)
     share = serving_time.prefill_share_seconds(prefill.total_s, passes, sequences, stages)
-    return _Work(step, prefill, alone, share)
+    return _Work(step, prefill, alone, share, passes)
 
 
 def _result(
@@ -204,6 +208,6 @@ def _result(
         tpot_s=tpot,
         request_per_s=requests,
         output_tokens_per_s=serving_time.output_tokens_per_second(requests, load.output_tokens),
-        prefill_tokens_per_s=serving_time.prefill_tokens_per_second(prompt, work.alone_s),
+        prefill_tokens_per_s=serving_time.prefill_tokens_per_second(prompt / minimum(work.passes, 1.0), work.alone_s),
         saturated=saturated,
     )

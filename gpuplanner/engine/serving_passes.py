@@ -180,7 +180,9 @@ def prefill_pass(
     """The prefill of one prompt of `prompt` tokens after `prefix` cached ones, the passes that it takes, and its time
     where no other group of ranks has a prompt to compute.
     """
-    rows = serving_time.prefill_rows(server.max_batched_tokens, prompt, sequences, output_tokens, way.attention_ranks)
+    rows = serving_time.prefill_rows(
+        server.max_batched_tokens, prompt, sequences, output_tokens, server.static_batches, way.attention_ranks
+    )
     passes = serving_time.prefill_passes(prompt, rows)
     own = maximum(rows / way.attention_ranks, 1.0)
     matrices = _matrices(model, gpu, server, way, group, rows, own, passes, decoding=False)

@@ -172,21 +172,25 @@ def step_seconds(
 
 @formula(
     Unit.TOKEN,
-    "min(max_batched_tokens · attention_ranks, prompt_tokens · max(1, sequences / output_tokens))",
-    "prompts share a pass",
+    "min(max_batched_tokens · attention_ranks, prompt_tokens · max(sequences / output_tokens, 1 +"
+    " static_batches · (sequences - 1)))",
+    "prompts that wait together share a pass",
 )
 def prefill_rows(
     max_batched_tokens: Number,
     prompt_tokens: Number,
     sequences: Number,
     output_tokens: Number,
+    static_batches: Number,
     attention_ranks: Number = 1.0,
 ) -> Number:
     """Prompt tokens in one pass: in each decode step `sequences / output_tokens` requests end and as many begin.
 
-    `max_batched_tokens`: of each group of ranks that attends for itself.
+    `static_batches`: 1 where all requests of a batch begin together; `max_batched_tokens`: of each group of ranks that
+    attends for itself.
     """
-    return minimum(max_batched_tokens * attention_ranks, prompt_tokens * maximum(sequences / output_tokens, 1.0))
+    together = maximum(sequences / output_tokens, 1.0 + static_batches * (sequences - 1.0))
+    return minimum(max_batched_tokens * attention_ranks, prompt_tokens * together)
 
 
 @formula(Unit.COUNT, "prompt_tokens / rows", "")
@@ -197,13 +201,14 @@ def prefill_passes(prompt_tokens: Number, rows: Number) -> Number:
 
 @formula(
     Unit.SECOND,
-    "prefill_s · (passes + pipeline_parallel - 1) / (passes · pipeline_parallel), at least one pass",
-    "GPipe: stages wait for the first and the last chunk",
+    "prefill_s / min(passes, 1) · (chunks + pipeline_parallel - 1) / (chunks · pipeline_parallel), chunks = max(passes,"
+    " 1)",
+    "GPipe: stages wait for the first and the last chunk; a prompt that shares a pass waits for all of it",
 )
 def pipelined_prefill_seconds(prefill_s: Number, passes: Number, pipeline_parallel: Number) -> Number:
     """Time of a prompt alone on a replica whose pipeline stages work on its chunks one after the other."""
     chunks = maximum(passes, 1.0)
-    return prefill_s * (chunks + pipeline_parallel - 1.0) / (chunks * pipeline_parallel)
+    return prefill_s / minimum(passes, 1.0) * (chunks + pipeline_parallel - 1.0) / (chunks * pipeline_parallel)
 
 
 @formula(Unit.SECOND, "prefill_s / min(pipeline_parallel, max(sequences · passes, 1))", "stages work on other prompts")
@@ -226,8 +231,9 @@ def requests_per_second(sequences: Number, cycle_s: Number) -> Number:
 
 @formula(
     Unit.SECOND,
-    "prefill_s + min(sequences - 1, 1) · step_s + request_s + burst_share · (sequences - 1) · prefill_share_s",
-    "own prefill, the step in progress, and the prompts of others that go before",
+    "prefill_s + min(sequences - 1, 1) · step_s + request_s + max(burst_share · (sequences - 1) + 1 - 1 / min(passes,"
+    " 1), 0) · prefill_share_s",
+    "the pass of its own prompt, the step in progress, and the prompts of others in passes before",
 )
 def first_token_seconds(
     prefill_s: Number,
@@ -236,14 +242,16 @@ def first_token_seconds(
     burst_share: Number,
     sequences: Number,
     prefill_share_s: Number,
+    passes: Number,
 ) -> Number:
-    """Time from the admission of a request to its first token.
+    """Time from the admission of a request to its first token. Those that share its pass do not go before it.
 
     `burst_share`: the part of the other residents' prompts that is computed before one's own: near 0.5 where requests
     arrive together and prompts go first, near 0 where they come evenly spread and chunks share decode passes.
     """
     others = sequences - 1.0
-    return prefill_s + minimum(others, 1.0) * step_s + request_s + burst_share * others * prefill_share_s
+    before = maximum(burst_share * others + 1.0 - 1.0 / minimum(passes, 1.0), 0.0)
+    return prefill_s + minimum(others, 1.0) * step_s + request_s + before * prefill_share_s
 
 
 @formula(

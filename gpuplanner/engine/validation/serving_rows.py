@@ -15,7 +15,7 @@ from gpuplanner.engine.machine import Machine, Topology
 from gpuplanner.engine.machines import bare
 from gpuplanner.engine.serving_choice import best_way, ways_on
 from gpuplanner.engine.serving_inputs import LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
-from gpuplanner.engine.serving_machine import Found, gpu_numbers, server_numbers
+from gpuplanner.engine.serving_machine import SERVERS, Found, gpu_numbers, server_numbers
 from gpuplanner.engine.serving_model import model_numbers
 from gpuplanner.engine.serving_numbers import ServingNumbers, serving_numbers
 from gpuplanner.engine.validation.cells import count, positive
@@ -66,6 +66,11 @@ SHORT_PROMPT, SHORT_ANSWER = 16.0, 128.0
 """A decode speed without lengths is that of a short prompt."""
 MLPERF_PROMPT = 294.0
 """Mean tokens of a prompt in MLPerf's OpenOrca and mixed data sets: about as many as in an answer (from memory)."""
+SHAREGPT = re.compile(r"sharegpt", re.IGNORECASE)
+SHAREGPT_PROMPT, SHAREGPT_ANSWER = 217.0, 202.0
+"""Mean tokens of the first thousand conversations, as vLLM's benchmark prints them (from memory). Requests join a
+running batch there: TurboMind's too, whose other rows are of fixed batches.
+"""
 MLPERF_FORMATS = {"Hopper": "fp8", "Ada Lovelace": "fp8", "CDNA3": "fp8", "Blackwell": "nvfp4", "Ampere": "int8"}
 """What submitters of MLPerf Inference v4.1 ran llama2-70b and mixtral in."""
 GPUS_OF_A_NODE = 8
@@ -111,6 +116,9 @@ def placed(row: Row, context: ValidationContext) -> PlacedRow:
     server = server_numbers(serving, gpu, context.efficiencies, profile)
     if STATIC.search(row.text("notes")) or profile in {"lmdeploy", "autoawq", "exllama", Server.TRANSFORMERS.value}:
         server = replace(server, max_sequences=max(float(server.max_sequences), _finite(load.concurrency)))
+    if profile == "lmdeploy" and SHAREGPT.search(row.text("notes")):
+        joined = context.efficiencies.constants(SERVERS, Server.VLLM.value)
+        server = replace(server, static_batches=0.0, burst_share=joined["burst_share"])
     way = _way(row, gpus, profile) or best_way(
         ways_on(machine, model, serving), serving, numbers, found.numbers, server, load
     )
@@ -203,6 +211,8 @@ def _load(row: Row) -> tuple[LoadNumbers, bool]:
     served = LENGTH.search(notes)
     if prompt is None and answer is None and served:
         prompt, answer = float(served.group(1)) - 1.0, 1.0
+    if prompt is None and answer is None and SHAREGPT.search(notes):
+        prompt, answer = SHAREGPT_PROMPT, SHAREGPT_ANSWER
     if prompt is None:
         prompt = MLPERF_PROMPT if MLPERF in notes else SHORT_PROMPT
     if answer is None:

@@ -28,13 +28,13 @@ def test_offloaded_weights_are_read_in_every_pass_of_every_stage():
 @given(st.floats(1, 500), TIMES, TIMES, st.floats(2, 5000), st.floats(0, 0.9))
 def test_the_order_of_work_moves_waiting_but_loses_none(sequences, prefill, step, output, burst):
     """First token and the rest together take a request's cycle, whatever the burst share is."""
-    first = f.first_token_seconds(prefill, 0.0, 0.0, burst, sequences, prefill)
+    first = f.first_token_seconds(prefill, 0.0, 0.0, burst, sequences, prefill, 1.0)
     rest = f.token_seconds(step, burst, sequences, prefill, output) * output
     assert first + rest == pytest.approx(f.cycle_seconds(sequences, prefill, output, step), rel=1e-9)
 
 
 def test_a_single_request_waits_for_nobody():
-    assert f.first_token_seconds(0.2, 0.05, 0.01, 0.4, 1.0, 0.2) == pytest.approx(0.21)
+    assert f.first_token_seconds(0.2, 0.05, 0.01, 0.4, 1.0, 0.2, 1.0) == pytest.approx(0.21)
     assert f.token_seconds(0.02, 0.4, 1.0, 0.2, 100.0) == pytest.approx(0.02)
 
 
@@ -70,8 +70,8 @@ def test_chunks_fill_a_pipeline():
 
 
 def test_short_prompts_share_a_pass_when_many_requests_come():
-    assert f.prefill_rows(8192.0, 100.0, 512.0, 64.0) == 800
-    assert f.prefill_rows(8192.0, 20_000.0, 4.0, 64.0) == 8192
+    assert f.prefill_rows(8192.0, 100.0, 512.0, 64.0, 0.0) == 800
+    assert f.prefill_rows(8192.0, 20_000.0, 4.0, 64.0, 0.0) == 8192
     assert f.prefill_passes(20_000.0, 8192.0) == pytest.approx(2.44, rel=1e-2)
     assert f.own_pass_seconds(0.01, 0.002, 2.0, 0.0) == pytest.approx(0.024)
     assert f.own_pass_seconds(0.01, 0.002, 2.0, 1.0) == 0
@@ -107,7 +107,21 @@ def test_amounts():
 
 def test_arrays_give_what_floats_give():
     sequences = np.array([1.0, 7.0, 300.0])
-    many = f.first_token_seconds(0.1, 0.02, 0.01, 0.3, sequences, 0.1)
-    each = [f.first_token_seconds(0.1, 0.02, 0.01, 0.3, float(n), 0.1) for n in sequences]
+    many = f.first_token_seconds(0.1, 0.02, 0.01, 0.3, sequences, 0.1, 1.0)
+    each = [f.first_token_seconds(0.1, 0.02, 0.01, 0.3, float(n), 0.1, 1.0) for n in sequences]
     assert list(np.asarray(many)) == each
     assert f.waiting_seconds(inf, 8.0, 4.0) == inf
+
+
+def test_a_fixed_batch_of_prompts_is_one_pass_that_all_of_it_waits_for():
+    """Sixteen prompts of 128 tokens that begin together are one pass of 2,048; nobody goes before anybody."""
+    rows = f.prefill_rows(8192.0, 128.0, 16.0, 2048.0, 1.0)
+    assert rows == 16 * 128
+    passes = f.prefill_passes(128.0, rows)
+    whole = f.pipelined_prefill_seconds(0.01, passes, 1.0)
+    assert whole == pytest.approx(0.16)
+    share = f.prefill_share_seconds(0.01, passes, 16.0, 1.0)
+    assert f.first_token_seconds(whole, 0.0, 0.0, 1.0, 16.0, share, passes) == pytest.approx(0.16)
+    chunked = f.prefill_passes(128.0, f.prefill_rows(1024.0, 128.0, 16.0, 2048.0, 1.0))
+    first_of_two = f.pipelined_prefill_seconds(0.01, chunked, 1.0)
+    assert f.first_token_seconds(first_of_two, 0.0, 0.0, 1.0, 16.0, share, chunked) == pytest.approx(0.16)
