@@ -101,8 +101,10 @@ def equation_text(equation: str, translator: Translator) -> str:
     """An equation with the names of its terms in words, as the rows below it are called."""
 
     def word(found: re.Match[str]) -> str:
-        message_id = f"term.{found[0]}"
-        return translator.text(message_id) if translator.has(message_id) else found[0].replace("_", " ")
+        for message_id in (f"term.{found[0]}", f"explain.word.{found[0]}"):
+            if translator.has(message_id):
+                return translator.text(message_id)
+        return found[0].replace("_", " ")
 
     return _TERM.sub(word, equation.translate(_SIGNS))
 

@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 from gpuplanner.engine import formulas
-from gpuplanner.engine.explaining import reference_text
+from gpuplanner.engine.explaining import equation_text, reference_text
 from gpuplanner.figures import Formula
 from gpuplanner.messages import Language, Translator
 
@@ -38,3 +38,12 @@ def test_there_are_works_and_sentences():
     english = Translator(Language.ENGLISH)
     assert len(FOUND) > 100
     assert 50 < sum(english.has(f"reference.{formula_id}") for formula_id in FOUND) < len(FOUND) - 30
+
+
+def test_the_small_words_of_an_equation_are_in_the_language_too():
+    equation = "runtime_bytes where pipeline_parallel > 1, else 0"
+    assert equation_text(equation, Translator(Language.ENGLISH)).count(" where ") == 1
+    chinese = equation_text(equation, Translator(Language.CHINESE))
+    assert "若" in chinese
+    assert "否则" in chinese
+    assert not re.search("where|else", chinese)
