@@ -15,6 +15,7 @@ from gpuplanner.ui.catalog_place.detail_view import DetailView
 from gpuplanner.ui.catalog_place.empty_reasons import EmptyExplainer
 from gpuplanner.ui.catalog_place.filter_chooser import FilterChooser
 from gpuplanner.ui.catalog_place.filter_words import filter_text
+from gpuplanner.ui.catalog_place.own_files import OwnFiles
 from gpuplanner.ui.catalog_place.presenter import CatalogPresenter
 from gpuplanner.ui.catalog_place.problems_banner import ProblemsBanner
 from gpuplanner.ui.catalog_place.query import Term, exactly
@@ -76,6 +77,7 @@ class CatalogPage(Page):
         )
         self._actions = CatalogActions(self.presenter, doing)
         self.table_export = TableExport(context, self)
+        self._own_files = OwnFiles(context)
         self.filter_chooser = FilterChooser(
             appearance, context.jobs, self.presenter, self.table_view, self.current_table
         )
@@ -112,6 +114,9 @@ class CatalogPage(Page):
             self._show_table()
             return True
         return False
+
+    def dropped(self, paths: Sequence[str]) -> bool:
+        return self._own_files.take(paths)
 
     def focus_first(self) -> None:
         table = self.current_table()

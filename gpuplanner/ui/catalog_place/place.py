@@ -29,7 +29,12 @@ def catalog_place(today: Callable[[], date] = date.today) -> Place:
 
         return CatalogPage(context, today)
 
-    return Place(CATALOG_PLACE, "database", msg("catalogui.title"), make, providers=_providers)
+    return Place(CATALOG_PLACE, "database", msg("catalogui.title"), make, takes=_is_table, providers=_providers)
+
+
+def _is_table(name: str) -> bool:
+    """A list of prices. YAML is taken on the page alone: elsewhere it may as well be that of a training."""
+    return name.lower().endswith(".csv")
 
 
 def _providers(context: Context) -> Sequence[PaletteProvider]:
