@@ -33,6 +33,7 @@ class Unit(StrEnum):
     TOKEN = "token"
     TOKEN_PER_S = "token/s"
     REQUEST_PER_S = "request/s"
+    PER_S = "1/s"
     COUNT = "count"
     PARAMETER = "parameter"
     BIT = "bit"
@@ -148,6 +149,8 @@ def show(value: float, unit: Unit, display: Display, significant: int = 3) -> Sh
             return Shown(*_parameters(value))
         case Unit.RATIO:
             return Shown(digits(value * 100, significant), PERCENT)
+        case Unit.PER_S:
+            return Shown(digits(value, significant), "/s")
         case Unit.TOKEN_PER_S | Unit.REQUEST_PER_S:
             return Shown(digits(value, significant), "tokens/s" if unit is Unit.TOKEN_PER_S else "requests/s")
         case _:

@@ -26,7 +26,8 @@ from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, RATES, Setting
 from gpuplanner.store.store import FILE_NAME, Store, open_store
 from gpuplanner.units import Display, MemoryConvention
 from gpuplanner.workload.model_choice import ModelChoice
-from gpuplanner.workload.plan import MachineChoice, Plan
+from gpuplanner.workload.plan import MachineChoice, Plan, Workload, model_of
+from gpuplanner.workload.wizard import models_of
 
 if TYPE_CHECKING:
     from gpuplanner.catalog.names import Names, Resolution
@@ -123,6 +124,19 @@ class Workspace:
             raise InputError(msg("workspace.model_without_architecture", model=model.name))
         return model.architecture
 
+    def subject(self, workload: Workload) -> Any:
+        """What a workload runs: an architecture, a network, or None where it names no model.
+
+        Raises InputError when the catalog does not have the model, or when the workload cannot run its kind.
+        """
+        choice = model_of(workload)
+        if choice is None or choice.architecture is not None:
+            return None if choice is None else choice.architecture
+        model = self.catalog.models.get(choice.catalog_id or "")
+        if model is not None and model.kind not in models_of(type(workload)):
+            raise InputError(msg("workspace.model_of_another_kind", model=model.name))
+        return model.network if model is not None and model.network is not None else self.architecture(choice)
+
     def machine(self, choice: MachineChoice, regions: Collection[str] = ()) -> "Machine":
         """The machine of a plan; prices of `regions` count first. Raises InputError when the catalog has it not."""
         if choice.instance_id is not None and choice.instance_id not in self.catalog.instances:
@@ -147,8 +161,7 @@ class Workspace:
         """The estimate with the smallest changes that help, where it does not fit or misses a goal."""
         from gpuplanner.engine.changes import advised
 
-        model = self.architecture(made.plan.workload.model)
-        return advised(made, model, self.efficiencies, self.catalog.gpus)
+        return advised(made, self.subject(made.plan.workload), self.efficiencies, self.catalog.gpus)
 
     def explained(self, plan: Plan) -> "Estimate":
         """The same estimate with the derivation of every figure."""
@@ -165,8 +178,9 @@ class Workspace:
         """Ways of running × machines of the catalog under the plan's constraints."""
         from gpuplanner.engine.search.searching import search
 
-        model = self.architecture(plan.workload.model)
-        return search(plan, model, self.catalog, self.efficiencies, self.rates(), cancelled, progress)
+        return search(
+            plan, self.subject(plan.workload), self.catalog, self.efficiencies, self.rates(), cancelled, progress
+        )
 
     def with_best_machine(self, plan: Plan) -> Plan | None:
         """The plan on the first machine of its ranking, None when no machine carries it."""
@@ -221,10 +235,10 @@ class Workspace:
             return InputError(msg(f"workspace.unknown_{kind}_near", id=entry_id, near=", ".join(near)))
         return InputError(msg(f"workspace.unknown_{kind}", id=entry_id))
 
-    def _subject(self, plan: Plan) -> "tuple[ModelArchitecture, Machine]":
+    def _subject(self, plan: Plan) -> "tuple[Any, Machine]":
         if plan.machine is None:
             raise InputError(msg("workspace.no_machine"))
-        return self.architecture(plan.workload.model), self.machine(plan.machine, plan.constraints.regions)
+        return self.subject(plan.workload), self.machine(plan.machine, plan.constraints.regions)
 
 
 def _own_rates(kept: Any) -> dict[str, Rate]:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.catalog.networks import Network
 from gpuplanner.facts import Fact, Known, MissingFactError, Source
 
 
@@ -177,7 +178,8 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A published model. `architecture` is None where no simple formula describes it: it can be shown, not planned.
+    """A published model. `architecture` is None where no simple formula describes it or it is no
+    language model; then `network` may say what is known. One without both can be shown, not planned.
 
     `parameters_exact`: whether the published count in use is a whole count and not a rounded one. `sources` are those
     of its sizes. `note_zh` is `note` in Chinese.
@@ -197,6 +199,12 @@ class Model:
     user: bool = False
     note_zh: str = ""
     parameters_exact: bool = True
+    network: Network | None = None
+
+    @property
+    def plannable(self) -> bool:
+        """Whether a plan can run it: enough is known of what it is made of."""
+        return self.architecture is not None or self.network is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.entries import Model
 from gpuplanner.catalog.families import architecture_from_config
 from gpuplanner.catalog.families.fields import shown
+from gpuplanner.catalog.networks import network_from_entry
 from gpuplanner.catalog.parameters import active_parameters
 from gpuplanner.facts import Fact, Known, Source
 from gpuplanner.messages import InputError, Message, msg
@@ -22,7 +23,21 @@ _SOURCES: Final = "sources.yaml"
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MOST_PARAMETERS = 10**15
 _FIELDS = frozenset(
-    ("id", "name", "family", "kind", "licence", "aliases", "parameters", "also", "sources", "note", "note_zh", "config")
+    (
+        "id",
+        "name",
+        "family",
+        "kind",
+        "licence",
+        "aliases",
+        "parameters",
+        "also",
+        "sources",
+        "note",
+        "note_zh",
+        "config",
+        "network",
+    )
 )
 KINDS: Final = (
     "decoder",
@@ -86,6 +101,9 @@ def model_from_entry(entry: Mapping[str, Any], sources: Mapping[str, Source], *,
     if config is not None and not isinstance(config, Mapping):
         raise InputError(msg("model.entry.config", value=shown(config)))
     architecture = architecture_from_config(config, name) if config is not None else None
+    network = entry.get("network")
+    if network is not None and not isinstance(network, Mapping):
+        raise InputError(msg("model.entry.network", field="", value=shown(network)))
     count = entry.get("parameters")
     others = tuple(_fact(also, sources) for also in _list(entry, "also"))
     return Model(
@@ -103,6 +121,7 @@ def model_from_entry(entry: Mapping[str, Any], sources: Mapping[str, Source], *,
         sources=tuple(_source(source, sources) for source in _list(entry, "sources")),
         user=user,
         parameters_exact=not isinstance(count, Mapping) or count.get("exact") is not False,
+        network=network_from_entry(kind, name, network) if network is not None else None,
     )
 
 

@@ -12,29 +12,13 @@ from gpuplanner.cli.figures_data import machine_data, message_data, way_data
 from gpuplanner.cli.plan_arguments import plan_of
 from gpuplanner.cli.why_not import about_lines, grouped_lines, narrowed, nearest_lines
 from gpuplanner.engine.estimate import Fit
+from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.search.result import Candidate, SearchResult
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
-from gpuplanner.workload.serving import Serving
 
 NEAREST = 5
 """Rejected machines that are shown when none carries the plan."""
-_COLUMNS = {
-    True: (
-        ("tpot_s", Unit.SECOND),
-        ("ttft_s", Unit.SECOND),
-        ("output_tokens_per_s", Unit.TOKEN_PER_S),
-        ("usd_per_mtoken", Unit.MONEY_PER_MTOKEN),
-        ("usd_per_hour", Unit.MONEY_PER_HOUR),
-    ),
-    False: (
-        ("step_s", Unit.SECOND),
-        ("tokens_per_s", Unit.TOKEN_PER_S),
-        ("job_s", Unit.SECOND),
-        ("job_usd", Unit.MONEY),
-        ("usd_per_hour", Unit.MONEY_PER_HOUR),
-    ),
-}
 
 
 def recommend(options: argparse.Namespace, context: Context) -> int:
@@ -76,7 +60,7 @@ def _print(plan: Plan, result: SearchResult, seconds: float, options: argparse.N
 
 
 def _table(plan: Plan, candidates: tuple[Candidate, ...], context: Context) -> list[str]:
-    named = _COLUMNS[isinstance(plan.workload, Serving)]
+    named = KINDS[plan.workload.kind].columns
     shown = [(name, unit) for name, unit in named if any(name in _values(c) for c in candidates)]
     head = [context.text("cli.recommend.machine"), context.text("cli.recommend.way")]
     rows = [["", *head, *(context.text(f"metric.{name}") for name, _ in shown)]]

@@ -6,15 +6,16 @@ which a person would try them: settings first, then precision and method, then m
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
-from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.estimate import Change, Estimate, Fit
 from gpuplanner.engine.estimating import estimate
-from gpuplanner.engine.proposals import Proposal, machine_proposals, setting_proposals
+from gpuplanner.engine.kinds import KINDS
+from gpuplanner.engine.proposals import Proposal, machine_proposals
+from gpuplanner.engine.proposals import setting_proposals as proposals_of_settings
 from gpuplanner.messages import InputError, Message, msg
-from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
 
 MOST_CHANGES = 8
@@ -25,7 +26,7 @@ GOODNESS = {Fit.DOES_NOT_FIT: 0, Fit.TIGHT: 1, Fit.FITS: 2}
 Try = Callable[[Proposal], Estimate | None]
 
 
-def advised(made: Estimate, model: ModelArchitecture, efficiencies: Efficiencies, gpus: Mapping[str, Gpu]) -> Estimate:
+def advised(made: Estimate, subject: Any, efficiencies: Efficiencies, gpus: Mapping[str, Gpu]) -> Estimate:
     """The estimate with the changes that help; unchanged where it fits and meets all goals.
 
     `gpus`: those of the catalog, of which the next larger one is tried.
@@ -35,7 +36,7 @@ def advised(made: Estimate, model: ModelArchitecture, efficiencies: Efficiencies
 
     def tried(proposal: Proposal) -> Estimate | None:
         try:
-            return estimate(proposal.plan, model, proposal.machine, efficiencies)
+            return estimate(proposal.plan, subject, proposal.machine, efficiencies)
         except InputError:
             return None
 
@@ -75,7 +76,12 @@ def _change(made: Estimate, proposal: Proposal, tried: Try) -> Change | None:
 
 def headline_of(made: Estimate) -> str:
     """The id of the metric that a change is judged by at a glance."""
-    return "output_tokens_per_s" if isinstance(made.plan.workload, Serving) else "tokens_per_s"
+    return KINDS[made.plan.workload.kind].headline
+
+
+def setting_proposals(made: Estimate) -> Iterator[Proposal]:
+    """Changes of the workload on the same machine."""
+    return proposals_of_settings(made, KINDS[made.plan.workload.kind].changes)
 
 
 def _helps(made: Estimate, found: Estimate) -> bool:

@@ -4,11 +4,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpuplanner.engine.formulas.cost import usd_per_hour, usd_per_job, usd_per_month, usd_per_mtoken
+from gpuplanner.engine.formulas.items import usd_per_thousand_items
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.origins import certainty_of
 from gpuplanner.figures import Certainty, Figure
 from gpuplanner.messages import Message, msg
 from gpuplanner.units import HOURS_PER_MONTH, Unit
+
+PER_THOUSAND: Mapping[str, str] = {"items_per_s": "usd_per_kitem"}
+"""By the metric of a rate, what a thousand of its items cost."""
 
 
 def cost_metrics(machine: Machine, metrics: Mapping[str, Figure]) -> tuple[dict[str, Figure], tuple[Message, ...]]:
@@ -50,7 +54,17 @@ def cost_metrics(machine: Machine, metrics: Mapping[str, Figure]) -> tuple[dict[
             unit=Unit.MONEY_PER_MTOKEN,
             derivation=None,
         )
+    found |= _per_thousand_items(hourly, metrics)
     return found, ()
+
+
+def _per_thousand_items(hourly: float, metrics: Mapping[str, Figure]) -> dict[str, Figure]:
+    for name, cost in PER_THOUSAND.items():
+        rate = metrics.get(name)
+        if rate is not None and rate.low > 0:
+            value, low, high = (float(usd_per_thousand_items(hourly, r)) for r in (rate.value, rate.high, rate.low))
+            return {cost: replace(rate, value=value, low=low, high=high, unit=Unit.MONEY, derivation=None)}
+    return {}
 
 
 def machine_name(machine: Machine) -> str:

@@ -14,14 +14,6 @@ from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import ADAPTERS, Method, Training
 
 
-def duty_of(made: Estimate, model: ModelArchitecture, efficiencies: Efficiencies) -> Duty:
-    """The duty of a run. Rates that the estimate does not have (what does not fit has none) count as 0."""
-    workload = made.plan.workload
-    if isinstance(workload, Serving):
-        return _serving(made, workload, model, efficiencies)
-    return _training(made, workload, model, efficiencies)
-
-
 def weight_file_bytes(
     model: ModelArchitecture, precision: WeightPrecision | str | None, efficiencies: Efficiencies
 ) -> float:
@@ -31,7 +23,11 @@ def weight_file_bytes(
     return sum(float(stored_bytes(float(parts[part]), bits[part.value])) for part in Part)
 
 
-def _serving(made: Estimate, workload: Serving, model: ModelArchitecture, efficiencies: Efficiencies) -> Duty:
+def serving_duty(made: Estimate, model: ModelArchitecture, efficiencies: Efficiencies) -> Duty:
+    """The duty of a server. A rate that the estimate does not have (what does not fit has none) counts as 0."""
+    workload = made.plan.workload
+    if not isinstance(workload, Serving):
+        raise TypeError("serving_duty takes estimates of serving only")
     output = made.metrics.get("output_tokens_per_s")
     prompt_share = workload.input_tokens / workload.output_tokens
     return Duty(
@@ -42,7 +38,11 @@ def _serving(made: Estimate, workload: Serving, model: ModelArchitecture, effici
     )
 
 
-def _training(made: Estimate, workload: Training, model: ModelArchitecture, efficiencies: Efficiencies) -> Duty:
+def training_duty(made: Estimate, model: ModelArchitecture, efficiencies: Efficiencies) -> Duty:
+    """The duty of a training run; see `serving_duty`."""
+    workload = made.plan.workload
+    if not isinstance(workload, Training):
+        raise TypeError("training_duty takes estimates of training only")
     rate = made.metrics.get("tokens_per_s")
     quantised = WeightPrecision.NF4 if workload.method is Method.QLORA else None
     precision = (workload.base_precision or quantised) if workload.method in ADAPTERS else None

@@ -7,6 +7,7 @@ from enum import StrEnum
 from gpuplanner.engine.machine import Machine
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Message
+from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
 
 
@@ -107,6 +108,24 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Goal:
+    """A limit that a person sets on a metric: at most, or at least where `at_least`.
+
+    `constraint`: which one of the search it is.
+    """
+
+    constraint: str
+    metric: str
+    limit: float
+    unit: Unit
+    at_least: bool = False
+
+    def met(self, value: float) -> bool:
+        """Whether a value of the metric is within the limit."""
+        return value >= self.limit if self.at_least else value <= self.limit
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """Everything computed for one plan on one machine in one way of running.
 
@@ -114,6 +133,7 @@ class Estimate:
     max_concurrency, max_length, kv_pool_tokens, kv_bytes_per_token, usd_per_mtoken`; training `step_s,
     tokens_per_s, tokens_per_s_per_gpu, mfu, hfu, job_s, job_usd, usd_per_mtoken, max_micro_batch, max_sequence`;
     both `usd_per_hour, usd_per_month, power_w, energy_j`. Text: message `metric.<id>`.
+    Metrics of kinds that work in items: see their modules. `goals`: what the plan asks of the metrics.
     `time`: the parts of one step (`step_name`: decode_step, train_step), each with its limit; `limits` their shares.
     """
 
@@ -132,3 +152,4 @@ class Estimate:
     remarks: tuple[Message, ...] = ()
     unmet: tuple[Message, ...] = ()
     changes: tuple[Change, ...] = ()
+    goals: tuple[Goal, ...] = ()

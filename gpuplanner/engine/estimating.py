@@ -1,6 +1,6 @@
 """One estimate, whatever the workload kind: what its engine gives, completed with host, power and cost; explained.
 
-The engines (`serving.py`, `training.py`) say what fits and how long it takes; everything that follows from that and
+The engines (`kinds.py`) say what fits and how long it takes; everything that follows from that and
 from the machine alone is added here.
 """
 
@@ -8,58 +8,55 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
-from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Rule
 from gpuplanner.engine.cost import cost_metrics
-from gpuplanner.engine.duty import duty_of
 from gpuplanner.engine.estimate import Estimate, HostNeed, Memory, Part, Phase
 from gpuplanner.engine.formulas.terms import TERM_UNITS
 from gpuplanner.engine.host import checkpoint_remark, host_needs, shortfalls
+from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.limits import missing_fact, unmet_budgets
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.origins import Tracer, WatchedEfficiencies, finder
 from gpuplanner.engine.power import power_metrics
-from gpuplanner.engine.serving import estimate_serving
 from gpuplanner.engine.support import unsupported
-from gpuplanner.engine.training import estimate_training
 from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Figure, Formula, Recording, Step, recording
 from gpuplanner.messages import InputError
 from gpuplanner.workload.plan import Plan
 
-Estimator = Callable[[Plan, ModelArchitecture, Machine, Efficiencies], Estimate]
 T = TypeVar("T")
 
-ESTIMATORS: Mapping[str, Estimator] = {"serving": estimate_serving, "training": estimate_training}
-"""The engine of each workload kind."""
 AS_READ = "as_read"
 EXPLAINED = (Estimate, Memory, Phase, Part, HostNeed)
 """The types of an estimate that hold figures."""
 
 
 def estimate(
-    plan: Plan, model: ModelArchitecture, machine: Machine, efficiencies: Efficiencies, rules: Iterable[Rule] = ()
+    plan: Plan, subject: Any, machine: Machine, efficiencies: Efficiencies, rules: Iterable[Rule] = ()
 ) -> Estimate:
-    """The estimate of a plan on a machine. `rules`: rules of thumb of the catalog, shown beside what they speak about.
+    """The estimate of a plan on a machine.
+
+    `subject`: what the workload runs, None where it names no model; `rules`: rules of thumb of the catalog, shown
+    beside what they speak about.
 
     Raises InputError when a fact is missing that the estimate cannot do without, or when the plan cannot be run so.
     """
     try:
-        made = ESTIMATORS[plan.workload.kind](plan, model, machine, efficiencies)
-        return _completed(made, model, efficiencies, rules)
+        made = KINDS[plan.workload.kind].estimate(plan, subject, machine, efficiencies)
+        return _completed(made, subject, efficiencies, rules)
     except MissingFactError as error:
         raise InputError(missing_fact(error)) from None
 
 
 def explain(
-    plan: Plan, model: ModelArchitecture, machine: Machine, efficiencies: Efficiencies, rules: Iterable[Rule] = ()
+    plan: Plan, subject: Any, machine: Machine, efficiencies: Efficiencies, rules: Iterable[Rule] = ()
 ) -> Estimate:
     """The same estimate with the derivation of every figure, each input with where it comes from."""
     watched = WatchedEfficiencies(efficiencies)
     with recording() as kept:
-        made = estimate(plan, model, machine, watched, rules)
-    tracer = Tracer(finder(plan, model, machine, made.way, watched.used), _steps_by_value(kept))
+        made = estimate(plan, subject, machine, watched, rules)
+    tracer = Tracer(finder(plan, subject, machine, made.way, watched.used), _steps_by_value(kept))
 
     read = _read_as_they_are(kept)
 
@@ -71,12 +68,12 @@ def explain(
     return _with_figures(made, derived)
 
 
-def _completed(made: Estimate, model: ModelArchitecture, efficiencies: Efficiencies, rules: Iterable[Rule]) -> Estimate:
+def _completed(made: Estimate, subject: Any, efficiencies: Efficiencies, rules: Iterable[Rule]) -> Estimate:
     machine = made.machine
     power, power_unknown = power_metrics(machine, made.limits, made.metrics, efficiencies)
     cost, cost_unknown = cost_metrics(machine, made.metrics)
     metrics = {**made.metrics, **cost, **power}
-    duty = duty_of(made, model, efficiencies)
+    duty = KINDS[made.plan.workload.kind].duty(made, subject, efficiencies)
     needs = host_needs(duty, machine, made.time, efficiencies, rules)
     interval = checkpoint_remark(duty, machine, efficiencies)
     no = unsupported(machine.gpu, made.plan.workload, efficiencies.software)

@@ -15,6 +15,7 @@ from gpuplanner.engine.formulas.host import (
     host_memory_bytes,
     network_rate_to_hide,
     offloaded_bytes,
+    preparing_vcpus,
     seconds_between_failures,
     serving_vcpus,
     training_vcpus,
@@ -22,6 +23,7 @@ from gpuplanner.engine.formulas.host import (
 from gpuplanner.engine.formulas.storage import (
     checkpoint_bytes,
     load_rate,
+    reading_rate,
     storage_bytes,
     token_file_bytes,
     training_storage_rate,
@@ -41,7 +43,9 @@ class Duty:
     """What a run asks of its host, as plain numbers, whatever the workload kind.
 
     `tokens_per_s`: prompt and output tokens, or trained tokens, of all nodes; `trained_parameters`: 0 when serving;
-    `data_tokens`: tokens that lie on disk; `offload_bytes`: what a server keeps in host memory by its own flag.
+    `items_per_s`: of work in items, each of `bytes_per_item` on disk and prepared by a core at `items_per_core_s` (0:
+    the CPU has nothing to do for it); `data_bytes`: all items on disk; `data_tokens`: tokens that lie on disk;
+    `offload_bytes`: what a server keeps in host memory by its own flag.
     """
 
     serving: bool
@@ -52,6 +56,10 @@ class Duty:
     data_tokens: float = 0.0
     offload: Offload = Offload.NONE
     offload_bytes: float = 0.0
+    items_per_s: float = 0.0
+    bytes_per_item: float = 0.0
+    items_per_core_s: float = 0.0
+    data_bytes: float = 0.0
 
 
 def host_needs(
@@ -136,6 +144,8 @@ def _vcpus(duty: Duty, machine: Machine, efficiencies: Efficiencies) -> Figure:
         value = training_vcpus(
             cpu["threads_per_core"], machine.gpus_per_node, cpu["cores_per_rank"], rate, cpu["tokens_per_core_s"]
         )
+        if duty.items_per_core_s:
+            value += preparing_vcpus(cpu["threads_per_core"], duty.items_per_s / machine.nodes, duty.items_per_core_s)
     return _rule_figure(float(value), Unit.COUNT, efficiencies)
 
 
@@ -164,7 +174,7 @@ def _storage(duty: Duty, efficiencies: Efficiencies) -> Figure:
         duty.weight_file_bytes,
         storage["checkpoints_kept"],
         checkpoint_bytes(duty.trained_parameters, duty.checkpoint_bytes_per_parameter),
-        token_file_bytes(duty.data_tokens, storage["bytes_per_token"]),
+        duty.data_bytes or token_file_bytes(duty.data_tokens, storage["bytes_per_token"]),
     )
     return _rule_figure(float(value), Unit.BYTE, efficiencies)
 
@@ -177,6 +187,8 @@ def _storage_rate(duty: Duty, efficiencies: Efficiencies) -> Figure:
     else:
         written = checkpoint_bytes(duty.trained_parameters, duty.checkpoint_bytes_per_parameter)
         value = training_storage_rate(written, storage["stall_goal_s"], duty.tokens_per_s, storage["bytes_per_token"])
+        if duty.bytes_per_item:
+            value += reading_rate(duty.items_per_s, duty.bytes_per_item)
     return _rule_figure(float(value), Unit.BYTE_PER_S, efficiencies)
 
 

@@ -5,11 +5,12 @@ A pair joined by a bridge reaches on its link what a switch does; more than two 
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.catalog.gpu_fields import PCIE_X16_BYTES_PER_S
-from gpuplanner.engine.formulas.collectives import group_efficiency, group_latency_seconds
+from gpuplanner.engine.formulas.collectives import group_efficiency, group_latency_seconds, spanning_seconds
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.machine import Machine, Topology
 from gpuplanner.facts import MissingFactError
@@ -89,3 +90,29 @@ def network_bytes_per_s_per_gpu(machine: Machine) -> float:
     if network is None:
         raise MissingFactError(machine.instance.name if machine.instance else machine.gpu.name, "network_bytes_per_s")
     return network / machine.gpus_per_node
+
+
+def all_reduce_seconds_on(machine: Machine, payload_bytes: Number, efficiencies: Efficiencies) -> Number:
+    """Time until all GPUs of a machine have the sum of `payload_bytes` of each; 0 for a single GPU.
+
+    Raises MissingFactError when the link or the network that it crosses is not known.
+    """
+    if machine.gpus == 1:
+        return 0.0
+    inside = reach(efficiencies, machine.gpu, Collective.ALL_REDUCE, machine.topology)
+    if machine.gpus_per_node > 1 and machine.link_bytes_per_s is None:
+        raise MissingFactError(machine.gpu.name, GpuProperty.LINK_BYTES_PER_S.value)
+    wide = reach(efficiencies, machine.gpu, Collective.ALL_REDUCE, NETWORK)
+    members, nodes = float(machine.gpus), float(machine.nodes)
+    return spanning_seconds(
+        payload_bytes,
+        2.0,
+        members,
+        nodes,
+        machine.link_bytes_per_s or inf,
+        inside.share(float(machine.gpus_per_node)),
+        inside.latency(float(machine.gpus_per_node)),
+        network_bytes_per_s_per_gpu(machine) if machine.nodes > 1 else inf,
+        wide.share(nodes),
+        wide.latency(nodes),
+    )

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies, Efficiency
 from gpuplanner.catalog.entries import Gpu, GpuProperty, InstanceProperty
 from gpuplanner.catalog.software import Software
@@ -39,6 +38,14 @@ FIELD_OF_TERM = {
     "layers_kept": "layers",
 }
 """Terms of formulas that a person's input has another name for."""
+FIELDS_OF_TERM = {
+    "bytes_per_item": ("moved_bytes", "item_bytes"),
+    "flops_per_item": ("flops",),
+    "items_per_step": ("at_once",),
+    "part_bytes": ("resident_bytes",),
+    "payload_bytes": ("exchanged_bytes",),
+}
+"""Terms that several inputs of a person can stand behind."""
 GPU_TERMS = {"power_limit_w": GpuProperty.POWER_W}
 """Terms of formulas that a fact of a GPU has another name for."""
 COMMON_WORDS = frozenset({"bytes", "gpus", "gpu", "node", "per", "s"})
@@ -73,7 +80,7 @@ class WatchedEfficiencies(Efficiencies):
         return found
 
 
-def finder(plan: Plan, model: ModelArchitecture, machine: Machine, way: Way, used: list[Used]) -> Find:
+def finder(plan: Plan, model: Any, machine: Machine, way: Way, used: list[Used]) -> Find:
     """A function that gives the origin of an input by its name and value, or None when nothing stands behind it."""
     asked = plan.workload.model_dump()
     if isinstance(plan.workload, Training):
@@ -216,9 +223,10 @@ def _from_gpu(name: str, value: float, gpu: Gpu) -> Origin | None:
 
 
 def _from_person(name: str, value: float, asked: Mapping[str, Any]) -> Origin | None:
-    said = asked.get(FIELD_OF_TERM.get(name, name))
-    if isinstance(said, int | float) and not isinstance(said, bool) and _same(said, value):
-        return Origin(Certainty.USER, note=msg("explain.from_plan"))
+    for field in (FIELD_OF_TERM.get(name, name), *FIELDS_OF_TERM.get(name, ())):
+        said = asked.get(field)
+        if isinstance(said, int | float) and not isinstance(said, bool) and _same(said, value):
+            return Origin(Certainty.USER, note=msg("explain.from_plan"))
     return None
 
 
@@ -229,16 +237,16 @@ def _from_way(name: str, value: float, way: Way) -> Origin | None:
     return None
 
 
-def _from_model(name: str, value: float, model: ModelArchitecture) -> Origin | None:
+def _from_model(name: str, value: float, model: Any) -> Origin | None:
     known = getattr(model, FIELD_OF_TERM.get(name, name), None)
     if isinstance(known, int | float) and _same(known, value):
         return Origin(Certainty.EXACT, note=msg("explain.from_model", model=model.name))
     return None
 
 
-def _from_what_it_is_made_of(name: str, value: float, model: ModelArchitecture) -> Origin | None:
+def _from_what_it_is_made_of(name: str, value: float, model: Any) -> Origin | None:
     """What a number follows from that no source gives as it is; asked last, since it claims no source."""
     if value >= NO_LIMIT and name != "window":
         return Origin(Certainty.EXACT, note=msg("explain.no_limit"))
     basis = BASES.get(name)
-    return None if basis is None else Origin(basis.certainty, note=msg(basis.note, model=model.name))
+    return None if basis is None else Origin(basis.certainty, note=msg(basis.note, model=getattr(model, "name", "")))

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import GpuProperty
+from gpuplanner.engine.cost import PER_THOUSAND
 from gpuplanner.engine.estimate import Limit
+from gpuplanner.engine.formulas.items import joules_per_item
 from gpuplanner.engine.formulas.power import drawn_power_share, gpu_power_watts, job_joules, joules_per_token
 from gpuplanner.engine.machine import Machine
 from gpuplanner.figures import Certainty, Figure, Rung
@@ -58,6 +60,14 @@ def power_metrics(
             float(joules_per_token(power.value, rate.value)),
             float(joules_per_token(power.low, rate.high)),
             float(joules_per_token(power.high, rate.low)),
+            Unit.JOULE,
+        )
+    items = next((metrics[name] for name in PER_THOUSAND if name in metrics), None)
+    if items is not None and items.low > 0:
+        found["energy_j_per_item"] = _figure(
+            float(joules_per_item(power.value, items.value)),
+            float(joules_per_item(power.low, items.high)),
+            float(joules_per_item(power.high, items.low)),
             Unit.JOULE,
         )
     return found, ()

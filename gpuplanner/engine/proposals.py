@@ -3,7 +3,7 @@
 Each proposal changes one thing, and none repeats what the plan already has, so that they can also be piled up.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +43,12 @@ NEXT_STAGE = {
 }
 
 
+PARALLEL = ("tensor_parallel", "pipeline_parallel", "attention_ranks")
+"""Degrees that another machine chooses anew."""
+Changes = Callable[[Estimate, Any], Iterator[tuple[Message, dict[str, Any]]]]
+"""Changes of one kind's workload that are worth trying: what in words, and the fields."""
+
+
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """A plan that differs in one thing, what that is in words, and the machine it is for."""
@@ -52,11 +58,10 @@ class Proposal:
     machine: Machine
 
 
-def setting_proposals(made: Estimate) -> Iterator[Proposal]:
-    """Changes of the plan on the same machine."""
+def setting_proposals(made: Estimate, changes: Changes) -> Iterator[Proposal]:
+    """Changes of the plan on the same machine, those of its workload kind."""
     workload = made.plan.workload
-    found = _serving(made, workload) if isinstance(workload, Serving) else _training(made, workload)
-    for what, changed in found:
+    for what, changed in changes(made, workload):
         yield Proposal(
             what, made.plan.model_copy(update={"workload": workload.model_copy(update=changed)}), made.machine
         )
@@ -68,7 +73,8 @@ def machine_proposals(made: Estimate, gpus: Mapping[str, Gpu]) -> Iterator[Itera
     yield _larger_gpus(made, gpus)
 
 
-def _serving(made: Estimate, workload: Serving) -> Iterator[tuple[Message, dict[str, Any]]]:
+def serving_changes(made: Estimate, workload: Serving) -> Iterator[tuple[Message, dict[str, Any]]]:
+    """Settings of a server, then precisions, then how the model is split."""
     memory_is_short = made.fit is not Fit.FITS
     if memory_is_short:
         yield from _serving_memory(made, workload)
@@ -135,7 +141,8 @@ def _more_tensor_parallel(made: Estimate) -> Iterator[tuple[Message, dict[str, A
         degree *= 2
 
 
-def _training(made: Estimate, workload: Training) -> Iterator[tuple[Message, dict[str, Any]]]:
+def training_changes(made: Estimate, workload: Training) -> Iterator[tuple[Message, dict[str, Any]]]:
+    """Settings of a training run, then smaller methods, then a shorter sequence; nothing where memory suffices."""
     if made.fit is Fit.FITS:
         return
     if made.way.micro_batch > 1:
@@ -211,9 +218,7 @@ def _on(made: Estimate, machine_of: Any) -> Iterator[Proposal]:
     if not within_limits(machine):
         return
     workload = made.plan.workload
-    free: dict[str, Any] = {"tensor_parallel": None, "pipeline_parallel": None}
-    if isinstance(workload, Serving):
-        free |= {"attention_ranks": None}
+    free = {name: None for name in PARALLEL if name in type(workload).model_fields}
     plan = made.plan.model_copy(update={"machine": choice_of(machine), "workload": workload.model_copy(update=free)})
     what = msg("change.machine", count=machine.gpus, gpu=machine.gpu.name)
     yield Proposal(what, plan, machine)

@@ -18,6 +18,8 @@ def unsupported(gpu: Gpu, workload: Workload, known: Software) -> Message | None
 
     Of a program that nothing is known of at all, nothing is said.
     """
+    if not isinstance(workload, Serving | Training):
+        return None
     software = workload.server.value if isinstance(workload, Serving) else TRAINING
     if software not in known.names():
         return None

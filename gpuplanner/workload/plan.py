@@ -7,12 +7,22 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gpuplanner.messages import InputError, msg
+from gpuplanner.workload.by_hand import ByHand
+from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
 
-Workload = Annotated[Serving | Training, Field(discriminator="kind")]
-WORKLOADS: tuple[type[Serving] | type[Training], ...] = (Serving, Training)
+Workload = Annotated[Serving | Training | ByHand, Field(discriminator="kind")]
+WORKLOADS: tuple[type[Workload], ...] = (Serving, Training, ByHand)
 """Every workload kind, in the order of the wizard."""
+
+
+def model_of(workload: Workload) -> ModelChoice | None:
+    """The model that a workload runs, None where its kind names none."""
+    choice: ModelChoice | None = getattr(workload, "model", None)
+    return choice
+
+
 MOST_NODES, MOST_GPUS, MOST_PER_NODE = 1_000_000, 1_000_000, 128
 """Of one machine: several times the largest clusters that were built."""
 

@@ -1,6 +1,6 @@
 """How a workload's fields are asked for: the wizard is drawn from these notes on the type. No Qt, no texts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,13 @@ from pydantic.fields import FieldInfo
 from gpuplanner.units import Unit
 
 _KEY = "ask"
+MODEL_KINDS: Mapping[str, frozenset[str]] = {
+    "model": frozenset({"decoder", "encoder", "encoder-decoder", "vision-language"}),
+    "diffusion-model": frozenset({"diffusion"}),
+    "vision-model": frozenset({"vision", "detector"}),
+    "speech-model": frozenset({"speech"}),
+}
+"""Controls that choose a model, and which kinds of the catalog's models each offers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +24,8 @@ class Ask:
     """How one field is asked for.
 
     `step` groups fields ("model", "use", "way", "goals"); `unit` is the unit of the stored number; `advanced` fields
-    stand behind "more"; `control` overrides the control that the field's type implies ("model", "percent", "bytes",
-    "days", "ms").
+    stand behind "more"; `control` overrides the control that the field's type implies ("percent", "bytes", "days",
+    "ms", or one of `MODEL_KINDS`).
     Label: message `field.<kind>.<name>`; help: `field.<kind>.<name>.help`; a choice: `choice.<enum>.<value>`.
     """
 
@@ -26,6 +33,13 @@ class Ask:
     unit: Unit | None = None
     advanced: bool = False
     control: str = ""
+
+
+def models_of(workload: type[BaseModel]) -> frozenset[str]:
+    """The kinds of the catalog's models that a workload type can run; empty where it names no model."""
+    return next(
+        (MODEL_KINDS[note.control] for _, _, note in asked(workload) if note.control in MODEL_KINDS), frozenset()
+    )
 
 
 def ask(step: str, unit: Unit | None = None, advanced: bool = False, control: str = "") -> dict[str, Any]:

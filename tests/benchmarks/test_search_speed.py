@@ -15,8 +15,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from gpuplanner.engine.estimating import estimate, explain
 from gpuplanner.engine.machines import machine_of
-from gpuplanner.engine.search import search
-from gpuplanner.engine.search.searching import BLOCK_ROWS
+from gpuplanner.engine.search.searching import BLOCK_ROWS, search
 from gpuplanner.engine.search.serving import ServingSpace
 from gpuplanner.engine.search.training import TrainingSpace
 from gpuplanner.workload.model_choice import ModelChoice

@@ -25,7 +25,7 @@ from gpuplanner.engine.validation.kv_shapes import cache_of_text
 from gpuplanner.messages import Language, Translator
 from gpuplanner.units import GIB, MIB
 from gpuplanner.workload.model_choice import ModelChoice
-from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.plan import Plan, model_of
 from gpuplanner.workload.precision import KvPrecision, WeightPrecision
 from gpuplanner.workload.serving import Server, Serving
 
@@ -62,7 +62,8 @@ class Bench:
 
     def advice(self, made: Estimate) -> set[str]:
         """What is proposed for a plan, by the ids of the sentences."""
-        shape = self.architecture(made.plan.workload.model.catalog_id or "")
+        choice = model_of(made.plan.workload)
+        shape = self.architecture(choice.catalog_id or "" if choice else "")
         found = advised(made, shape, self.efficiencies, self.catalog.gpus)
         return {change.what.id for change in found.changes}
 

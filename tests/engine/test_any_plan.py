@@ -24,7 +24,7 @@ from gpuplanner.engine.machines import machine_of
 from gpuplanner.figures import Figure
 from gpuplanner.messages import InputError, Language, Translator
 from gpuplanner.workload.model_choice import ModelChoice
-from gpuplanner.workload.plan import MOST_GPUS, Constraints, MachineChoice, Plan
+from gpuplanner.workload.plan import MOST_GPUS, Constraints, MachineChoice, Plan, model_of
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
 
@@ -145,7 +145,9 @@ def test_any_plan_is_refused_in_a_sentence_or_estimated_with_sense(
     estimated = 0
     for _ in range(PLANS_EACH):
         plan = any_plan(dice, shipped_catalog, kind)
-        model = shipped_catalog.models[plan.workload.model.catalog_id or ""].architecture
+        choice = model_of(plan.workload)
+        assert choice is not None
+        model = shipped_catalog.models[choice.catalog_id or ""].architecture
         assert model is not None
         assert plan.machine is not None
         try:

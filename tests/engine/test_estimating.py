@@ -7,8 +7,9 @@ import pytest
 
 from gpuplanner.catalog.entries import GpuProperty, Rule
 from gpuplanner.engine.estimate import Estimate, Fit
-from gpuplanner.engine.estimating import ESTIMATORS, estimate, explain
+from gpuplanner.engine.estimating import estimate, explain
 from gpuplanner.engine.explaining import explanation, explanation_lines
+from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machines import bare, machine_of, with_nodes
 from gpuplanner.facts import Source
 from gpuplanner.figures import Certainty, Figure, Step
@@ -48,7 +49,7 @@ def figures(made: Estimate) -> Iterator[tuple[str, Figure]]:
 
 
 def test_every_workload_kind_has_an_engine():
-    assert set(ESTIMATORS) == {kind.model_fields["kind"].default for kind in WORKLOADS}
+    assert set(KINDS) == {kind.model_fields["kind"].default for kind in WORKLOADS}
 
 
 @pytest.mark.parametrize("kind", PLANS)

@@ -83,3 +83,9 @@ def seconds_between_failures(gpu_seconds_between_failures: Number, gpus: Number)
 def checkpoint_interval_seconds(checkpoint_s: Number, between_failures_s: Number) -> Number:
     """How often to write a checkpoint so that writing and repeating lost work cost least together."""
     return (2.0 * checkpoint_s * between_failures_s) ** 0.5
+
+
+@formula(Unit.COUNT, "threads_per_core · items_per_s / items_per_core_s")
+def preparing_vcpus(threads_per_core: Number, items_per_s: Number, items_per_core_s: Number) -> Number:
+    """CPU threads of one node that read and prepare its items: decode and augment images, resample audio."""
+    return ceil(threads_per_core * items_per_s / items_per_core_s)

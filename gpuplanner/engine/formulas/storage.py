@@ -41,3 +41,9 @@ def training_storage_rate(
 ) -> Number:
     """The storage rate that writes a checkpoint within the goal and feeds the data, whichever asks for more."""
     return maximum(checkpoint_bytes / stall_goal_s, tokens_per_s * bytes_per_stored_token)
+
+
+@formula(Unit.BYTE_PER_S, "items_per_s · bytes_per_item")
+def reading_rate(items_per_s: Number, bytes_per_item: Number) -> Number:
+    """Rate at which the items of all nodes are read from storage."""
+    return items_per_s * bytes_per_item

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from math import inf
 
+from gpuplanner.engine.cost import PER_THOUSAND
+from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.search.result import Broken, Candidate, Rejection
 from gpuplanner.workload.plan import Objective, Plan
 
@@ -11,8 +13,7 @@ _ORDER = {broken: place for place, broken in enumerate(Broken)}
 
 def ranked(plan: Plan, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     """Best first. A price that is not known ranks behind every known one; equal ones by time, then by GPUs."""
-    objective = plan.constraints.objective
-    return tuple(sorted(candidates, key=lambda candidate: _key(objective, candidate)))
+    return tuple(sorted(candidates, key=lambda candidate: _key(plan, candidate)))
 
 
 def furthest_first(rejections: Iterable[Rejection]) -> tuple[Rejection, ...]:
@@ -20,16 +21,28 @@ def furthest_first(rejections: Iterable[Rejection]) -> tuple[Rejection, ...]:
     return tuple(sorted(rejections, key=lambda r: (-_ORDER[r.broken], inf if r.over is None else r.over)))
 
 
-def _key(objective: Objective, candidate: Candidate) -> tuple[float, ...]:
+def _key(plan: Plan, candidate: Candidate) -> tuple[float, ...]:
     metrics = candidate.metrics
-    hourly = inf if candidate.usd_per_hour is None else candidate.usd_per_hour
-    cost = metrics.get("job_usd", inf) if "job_s" in metrics else hourly
-    time = metrics.get("job_s", metrics.get("request_s", metrics.get("step_s", inf)))
+    rate = metrics.get(KINDS[plan.workload.kind].headline, 0.0)
+    time = metrics.get("job_s", metrics.get("request_s", metrics.get("step_s", 1.0 / rate if rate else inf)))
+    cost = _cost(plan, candidate)
     gpus = float(candidate.machine.gpus * candidate.machine.gpu_fraction)
-    match objective:
+    match plan.constraints.objective:
         case Objective.COST:
             return cost, time, gpus
         case Objective.TIME:
             return time, cost, gpus
         case Objective.FEWEST_GPUS:
             return gpus, cost, time
+
+
+def _cost(plan: Plan, candidate: Candidate) -> float:
+    """Of the job; of a thousand items where they have no end and no rate is asked for; else of an hour."""
+    metrics = candidate.metrics
+    if "job_s" in metrics:
+        return metrics.get("job_usd", inf)
+    rates = (cost for rate, cost in PER_THOUSAND.items() if rate in metrics)
+    per_thousand = next(rates, None)
+    if per_thousand is not None and getattr(plan.workload, "rate_goal", None) is None:
+        return metrics.get(per_thousand, inf)
+    return inf if candidate.usd_per_hour is None else candidate.usd_per_hour

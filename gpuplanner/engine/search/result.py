@@ -26,6 +26,7 @@ class Broken(StrEnum):
     MAX_GPUS = "max_gpus"
     LOAD = "load"
     RATE = "rate"
+    LATENCY = "latency"
     TTFT = "ttft"
     TPOT = "tpot"
     DEADLINE = "deadline"

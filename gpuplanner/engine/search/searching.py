@@ -5,13 +5,14 @@ hardware (an instance in several regions or sizes of disk) are computed once.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
-from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.catalog import Catalog, Rate
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.software import Software
+from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.limits import missing_fact
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import Unplannable, catalog_machines, with_nodes
@@ -19,14 +20,11 @@ from gpuplanner.engine.search.checks import Failure, offer_checks, passing
 from gpuplanner.engine.search.ordering import furthest_first, ranked
 from gpuplanner.engine.search.rejecting import broke, rejection, unplannable
 from gpuplanner.engine.search.result import Broken, Candidate, Rejection, SearchResult
-from gpuplanner.engine.search.serving import ServingSpace
 from gpuplanner.engine.search.space import Computed, Prepared, Space
-from gpuplanner.engine.search.training import TrainingSpace
 from gpuplanner.engine.support import unsupported
 from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.workload.plan import Plan
-from gpuplanner.workload.serving import Serving
 
 BLOCK_ROWS = 32_768
 """Ways computed at once: arrays of this length fit the second-level cache (measured: 16,000–65,000 are fastest)."""
@@ -40,14 +38,14 @@ Group = tuple[Prepared, list[Machine]]
 
 def search(
     plan: Plan,
-    model: ModelArchitecture,
+    subject: Any,
     catalog: Catalog,
     efficiencies: Efficiencies,
     rates: Mapping[str, Rate],
     cancelled: Callable[[], bool] = lambda: False,
     progress: Callable[[float], None] = lambda _: None,
 ) -> SearchResult:
-    """All offers of the catalog for a plan, with its constraints and objective.
+    """All offers of the catalog for a plan, with its constraints and objective; `subject`: what its workload runs.
 
     `cancelled` is asked before each block; what has been found until then is given back. `progress` is told the share
     of the hardware that is done, 0 … 1.
@@ -55,7 +53,7 @@ def search(
     asked = plan.constraints
     offers = list(catalog_machines(catalog, rates, bare_gpus=asked.bare_gpus, regions=asked.regions))
     rejected = [unplannable(offer) for offer in offers if isinstance(offer, Unplannable)]
-    space = _space(plan, model, efficiencies)
+    space = KINDS[plan.workload.kind].space(plan, subject, efficiencies)
     groups: list[Group] = []
     for alike in _alike(offer for offer in offers if isinstance(offer, Machine)):
         prepared = _prepared(plan, space, alike[0], efficiencies.software)
@@ -80,12 +78,6 @@ def search(
         done += len(block)
         progress(done / len(groups))
     return SearchResult(ranked(plan, candidates), furthest_first(rejected), computed, stopped)
-
-
-def _space(plan: Plan, model: ModelArchitecture, efficiencies: Efficiencies) -> Space:
-    if isinstance(plan.workload, Serving):
-        return ServingSpace(plan, plan.workload, model, efficiencies)
-    return TrainingSpace(plan, plan.workload, model, efficiencies)
 
 
 def _alike(machines: Iterable[Machine]) -> list[list[Machine]]:

@@ -99,7 +99,7 @@ def _of_model(ref: EntryRef, model: Model) -> Details:
         model_groups(model),
         notes=notes,
         sources=model.sources,
-        plannable=model.architecture is not None,
+        plannable=model.plannable,
     )
 
 

@@ -57,6 +57,9 @@ METRICS: Mapping[str, tuple[Unit, Better]] = {
     "usd_per_mtoken": (Unit.MONEY_PER_MTOKEN, _LESS),
     "usd_per_hour": (Unit.MONEY_PER_HOUR, _LESS),
     "usd_per_month": (Unit.MONEY, _LESS),
+    "item_step_s": (Unit.SECOND, _LESS),
+    "items_per_s": (Unit.PER_S, _MORE),
+    "usd_per_kitem": (Unit.MONEY, _LESS),
     "power_w": (Unit.WATT, _LESS),
 }
 """What a search gives for a machine, with its unit and which way is better."""

@@ -9,6 +9,7 @@ from gpuplanner.messages import Message, msg
 from gpuplanner.ui.plan_place.edits import value_of, with_kind, with_machine, with_value
 from gpuplanner.ui.plan_place.undo import UndoStack
 from gpuplanner.ui.plan_place.wizard.fields import Field
+from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan, Workload
 
 
@@ -58,15 +59,15 @@ class PlanDocument(QObject):
         if value_of(self._plan, field) != value:
             self._push(with_value(self._plan, field, value), field.label, field.label.id)
 
-    def set_kind(self, kind: str, parameters: float = 0) -> None:
+    def set_kind(self, kind: str, parameters: float = 0, model: ModelChoice | None = None) -> None:
         """Change the kind of workload; what both kinds ask stays, the rest is as it was when last of this kind.
 
-        `parameters` of the model, 0 when not known: see `with_kind`.
+        `parameters` of the model, 0 when not known, and the `model` where none is: see `with_kind`.
         """
         workload = self._plan.workload
         if workload.kind != kind:
             self._earlier[workload.kind] = workload
-            plan = with_kind(self._plan, kind, self._earlier.get(kind), parameters=parameters)
+            plan = with_kind(self._plan, kind, self._earlier.get(kind), parameters=parameters, model=model)
             self.replace(plan, msg("planui.kind"))
 
     def set_name(self, name: str) -> None:

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from gpuplanner.messages import InputError
 from gpuplanner.ui.plan_place.wizard.fields import LIMITS, Field, fields_of
 from gpuplanner.units import Display
+from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import WORKLOADS, MachineChoice, Plan, Workload
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Method, Training, TrainingObjective
@@ -32,10 +33,18 @@ def with_value(plan: Plan, field: Field, value: Any) -> Plan:
     return plan.model_copy(update={"constraints" if field.group == LIMITS else "workload": changed})
 
 
-def with_kind(plan: Plan, kind: str, earlier: Workload | None = None, *, parameters: float = 0) -> Plan:
+def with_kind(
+    plan: Plan,
+    kind: str,
+    earlier: Workload | None = None,
+    *,
+    parameters: float = 0,
+    model: ModelChoice | None = None,
+) -> Plan:
     """The plan with another kind of workload. What both kinds have stays; the rest is as it was `earlier`.
 
-    `parameters` of the model, 0 when not known: training of a large one starts with adapters.
+    `parameters` of the model, 0 when not known: training of a large one starts with adapters. `model`: the one to run
+    where the other kind wants one and neither the plan nor `earlier` has it.
     """
     if plan.workload.kind == kind:
         return plan
@@ -44,6 +53,9 @@ def with_kind(plan: Plan, kind: str, earlier: Workload | None = None, *, paramet
     rest: dict[str, Any] = dict(earlier) if earlier is not None else {}
     if earlier is None and target is Training and parameters > LARGE_PARAMETERS:
         rest["method"] = Method.LORA
+    wanted = target.model_fields.get("model")
+    if wanted is not None and wanted.is_required() and model is not None:
+        rest.setdefault("model", model)
     workload = target.model_validate(rest | common)
     return plan.model_copy(update={"workload": workload})
 

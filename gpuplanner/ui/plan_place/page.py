@@ -42,7 +42,7 @@ from gpuplanner.ui.tokens import Verdict
 from gpuplanner.ui.widgets.scrolling import scrolling
 from gpuplanner.units import percent
 from gpuplanner.workload.model_choice import ModelChoice
-from gpuplanner.workload.plan import MachineChoice
+from gpuplanner.workload.plan import MachineChoice, model_of
 
 PLAN_PLACE = "plan"
 _PLAN, _START, _DIFFERENCE, _HISTORY = range(4)
@@ -190,16 +190,16 @@ class PlanPage(Page):
     # --- Pickers ------------------------------------------------------------------------------------------------------
 
     def _pick_model(self) -> None:
-        row = self.wizard.model_row
-        if row is None:
+        row, model = self.wizard.model_row, model_of(self.presenter.plan.workload)
+        if row is None or model is None:
             return
         picker = Picker(
             self._appearance,
             lambda query: model_items(
-                self.presenter.facts.models(),
+                self.presenter.facts.models(row.field.ask.control),
                 query,
                 self._appearance,
-                self.presenter.plan.workload.model.catalog_id or "",
+                model.catalog_id or "",
             ),
             msg("planui.model.search"),
             msg("planui.model.nothing"),
@@ -249,18 +249,18 @@ class PlanPage(Page):
         self.headingChanged.emit()
 
     def _show_model(self) -> None:
-        row = self.wizard.model_row
-        if row is not None:
-            choice = self.presenter.plan.workload.model
+        row, choice = self.wizard.model_row, model_of(self.presenter.plan.workload)
+        if row is not None and choice is not None:
             size = model_size(choice, self.presenter.facts.catalog, self._appearance)
             row.show_model(self.presenter.facts.model_name(choice), size)
 
     def _show_automatic(self) -> None:
         workload = self.presenter.plan.workload
+        model = model_of(workload)
         found = automatic_values(
             workload,
             self.presenter.outcome.worked.estimate,
-            self.presenter.facts.architecture(workload.model),
+            self.presenter.facts.architecture(model) if model is not None else None,
             self.presenter.facts.efficiencies,
             self._appearance,
         )

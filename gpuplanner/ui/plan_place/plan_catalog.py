@@ -12,6 +12,7 @@ from gpuplanner.catalog.parameters import total_parameters
 from gpuplanner.ui.background import Cancel, Jobs
 from gpuplanner.ui.plan_place.plan_workspace import PlanWorkspace
 from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.wizard import MODEL_KINDS
 
 
 class PlanCatalog(QObject):
@@ -26,11 +27,12 @@ class PlanCatalog(QObject):
         self.efficiencies: Efficiencies | None = None
         jobs.run(self._read, self._was_read, urgent=True)
 
-    def models(self) -> Sequence[Model]:
-        """The models that can be planned with."""
+    def models(self, control: str) -> Sequence[Model]:
+        """The models that can be planned with, of the kinds that a control offers; see `wizard.MODEL_KINDS`."""
         if self.catalog is None:
             return ()
-        return [m for m in self.catalog.models.values() if m.architecture is not None]
+        kinds = MODEL_KINDS[control]
+        return [m for m in self.catalog.models.values() if m.plannable and m.kind in kinds]
 
     def model_name(self, choice: ModelChoice) -> str:
         """The name of a chosen model; its id as long as no name is known."""

@@ -34,7 +34,8 @@ from gpuplanner.ui.plan_place.titles import Titles
 from gpuplanner.ui.settings import WINDOW, Settings
 from gpuplanner.ui.tokens import Verdict
 from gpuplanner.workload.model_choice import ModelChoice
-from gpuplanner.workload.plan import MachineChoice, Plan
+from gpuplanner.workload.plan import MachineChoice, Plan, model_of
+from gpuplanner.workload.serving import Serving
 
 LAST_PLAN = WINDOW + "plan"
 PLAN, PRESET, WITH = "plan/", "preset/", "with/"
@@ -202,10 +203,9 @@ class PlanPresenter(QObject):
 
     def new_plan(self, name: str, kind: str) -> None:
         """A new plan of a kind, with the usual values and the model of the sample."""
-        workload = self.presets[SAMPLE].workload
-        empty = type(workload)(model=workload.model)
-        plan = with_kind(Plan(name=name, workload=empty), kind, parameters=self.facts.parameters(workload.model))
-        self.add(plan)
+        model = self._usual_model
+        usual = Plan(name=name, workload=Serving(model=model))
+        self.add(with_kind(usual, kind, parameters=self.facts.parameters(model)))
 
     def duplicate(self, name: str) -> None:
         """A copy of the open plan under another name; the copy is then open."""
@@ -252,11 +252,21 @@ class PlanPresenter(QObject):
 
     def set_kind(self, kind: str) -> None:
         """Plan another kind of workload; see `with_kind`."""
-        self.document.set_kind(kind, self.facts.parameters(self.plan.workload.model))
+        model = model_of(self.plan.workload)
+        parameters = self.facts.parameters(model) if model is not None else 0.0
+        self.document.set_kind(kind, parameters, self._usual_model)
+
+    @property
+    def _usual_model(self) -> ModelChoice:
+        """The language model to begin with: that of the sample."""
+        model = model_of(self.presets[SAMPLE].workload)
+        if model is None:
+            raise TypeError("the sample runs a model")
+        return model
 
     def set_model(self, choice: ModelChoice) -> None:
         """Run another model."""
-        if choice != self.plan.workload.model:
+        if choice != model_of(self.plan.workload):
             workload = self.plan.workload.model_copy(update={"model": choice})
             plan = self.plan.model_copy(update={"workload": workload})
             self.document.replace(plan, msg(f"field.{workload.kind}.model"))

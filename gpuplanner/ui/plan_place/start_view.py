@@ -25,7 +25,7 @@ _WIDTH = 860
 _TILE_WIDTH = 330
 _TILE_HEIGHT = 62
 _ROW_HEIGHT = 44
-_ICONS = {"serving": "server", "training": "sliders-horizontal"}
+_ICONS = {"serving": "server", "training": "sliders-horizontal", "by-hand": "box"}
 
 
 class StartView(QWidget):

@@ -10,7 +10,8 @@ from gpuplanner.engine.estimate import Fit
 from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.formulas.cost import usd_per_month
 from gpuplanner.engine.machines import machine_of, with_nodes
-from gpuplanner.engine.search import Broken, search
+from gpuplanner.engine.search.result import Broken
+from gpuplanner.engine.search.searching import search
 from gpuplanner.engine.serving import estimate_serving
 from gpuplanner.engine.serving_choice import ways_on
 from gpuplanner.engine.serving_ways import COPIES

@@ -8,8 +8,8 @@ import pytest
 from gpuplanner.engine.estimate import Fit
 from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.machines import machine_of, with_nodes
-from gpuplanner.engine.search import search
 from gpuplanner.engine.search.result import Broken
+from gpuplanner.engine.search.searching import search
 from gpuplanner.engine.training import estimate_training
 from gpuplanner.engine.training_choice import shape_of
 from gpuplanner.engine.training_ways import training_ways

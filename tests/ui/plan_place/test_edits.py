@@ -82,7 +82,7 @@ def test_training_of_a_large_model_starts_with_adapters_unless_the_person_chose(
 
 def test_a_field_of_the_same_name_but_another_kind_is_not_carried_over(serving):
     spread = with_value(serving, FIELDS["serving.expert_parallel"], True)
-    assert with_kind(spread, "training").workload.expert_parallel is None
+    assert with_kind(spread, "training").workload.model_dump()["expert_parallel"] is None
 
 
 def test_the_document_brings_an_earlier_kind_back(serving, qapp):

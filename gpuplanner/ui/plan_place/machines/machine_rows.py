@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpuplanner.engine.formulas.cost import usd_per_month
+from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machines import choice_of
 from gpuplanner.engine.search.result import Broken, Candidate, Rejection
 from gpuplanner.messages import Message, MessageValue, msg
@@ -63,6 +64,9 @@ def machine_columns(kind: str) -> list[Column]:
     per_mtoken = _money_column("usd_per_mtoken", msg("planui.column.mtokens"), shown=serving, tip=True)
     gpus = number_column("gpus", msg("planui.column.gpus"), width=48, shown=False)
     free = number_column("free_bytes", msg("planui.column.free"), _memory_unit, _memory_factor, width=60, shown=False)
+    if kind not in {"serving", "training"}:
+        own = [_metric_column(name, unit) for name, unit in KINDS[kind].columns if name != "usd_per_hour"]
+        return [first, *own, per_month, per_hour, gpus, free]
     if serving:
         speed = [
             number_column("tpot_s", msg("planui.column.tpot"), lambda _d: "ms", lambda _d: 1e-3, width=54),
@@ -86,6 +90,14 @@ def machine_columns(kind: str) -> list[Column]:
     ]
     job_usd = _money_column("job_usd", msg("planui.column.job_cost"), tip=True)
     return [first, *speed, job_usd, per_month, per_mtoken, per_hour, gpus, free]
+
+
+def _metric_column(name: str, unit: Unit) -> Column:
+    """A column of a kind that has none of its own: its metric, each value with its unit."""
+    title = msg(f"metric.{name}")
+    if unit is Unit.MONEY:
+        return number_column(name, title, _currency, _per_usd, width=84, tip=title)
+    return figure_column(name, title, unit, width=84, tip=title)
 
 
 def machine_row(candidate: Candidate, columns: Sequence[Column], *, pinned: bool) -> PlainRow:

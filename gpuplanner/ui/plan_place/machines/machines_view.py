@@ -33,6 +33,7 @@ from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.search_field import SearchField
 from gpuplanner.ui.widgets.segmented import Option
 from gpuplanner.workload.plan import WORKLOADS, Workload
+from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
 
 _TWO_LINES = 46
@@ -42,7 +43,8 @@ _WIDE = 410
 PATIENCE_MS = 300
 """A search that takes no longer says nothing of itself."""
 _OF_JOB = ("job_s", "job_usd")
-_LEAST_NEEDED = {"serving": "usd_per_mtoken", "training": "usd_per_month"}
+_LEAST_NEEDED = {"serving": "usd_per_mtoken"}
+"""The column that a narrow list does without, where it is not the cost of a month."""
 
 
 class MachinesView(Card):
@@ -125,8 +127,8 @@ class MachinesView(Card):
 
     def _show_job(self, workload: Workload) -> None:
         """Time and cost of the job stand in columns where somebody says how long the job is, else a line says so."""
-        unsaid = isinstance(workload, Training) and workload.tokens_in_all is None
-        if isinstance(workload, Training):
+        unsaid = not isinstance(workload, Serving) and _length_of(workload) is None
+        if not isinstance(workload, Serving):
             for column in _OF_JOB:
                 self.tables[workload.kind].columns.make_room(column, needed=unsaid)
         self._no_job.setVisible(unsaid and bool(self._candidates))
@@ -139,7 +141,7 @@ class MachinesView(Card):
         """Where it is narrow one column less, so that machines can be told apart."""
         narrow = self.width() < _WIDE
         for kind, table in self.tables.items():
-            table.columns.make_room(_LEAST_NEEDED[kind], needed=narrow)
+            table.columns.make_room(_LEAST_NEEDED.get(kind, "usd_per_month"), needed=narrow)
 
     def show_selected(self, machine: Machine | None) -> None:
         """Mark the machine that the estimate is for."""
@@ -259,3 +261,11 @@ def _table_key(kind: str) -> str:
 
 def _kinds() -> Sequence[str]:
     return [workload.model_fields["kind"].default for workload in WORKLOADS]
+
+
+def _length_of(workload: Workload) -> float | None:
+    """How long the job is, in tokens or items; None where nobody says."""
+    if isinstance(workload, Training):
+        return workload.tokens_in_all
+    length: float | None = getattr(workload, "items", None)
+    return length

@@ -3,20 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpuplanner.engine.cost import PER_THOUSAND
 from gpuplanner.engine.estimate import Estimate
+from gpuplanner.engine.kinds import KINDS
 from gpuplanner.figures import Figure
 from gpuplanner.ui.plan_place.results.figure_ids import NEEDED
 
-_HEADLINES = {
-    "serving": (("tpot_s",), ("ttft_s",), ("usd_per_mtoken", "output_tokens_per_s")),
-    "training": (("step_s",), ("job_s", "tokens_per_s"), ("job_usd", "usd_per_mtoken", "mfu")),
-}
-"""After memory: three places, each with the figures that may stand there, the first that is known."""
-_CAPACITY = {
-    "serving": ("output_tokens_per_s", "resident_sequences", "max_concurrency", "max_length"),
-    "training": ("tokens_per_s", "mfu", "max_micro_batch", "max_sequence"),
-}
-_COST = ("usd_per_hour", "usd_per_month", "job_usd", "usd_per_mtoken")
+_COST = ("usd_per_hour", "usd_per_month", "job_usd", "usd_per_mtoken", *PER_THOUSAND.values())
 _POWER = ("power_w", "energy_j")
 
 
@@ -31,7 +24,7 @@ class Headline:
 def headlines(estimate: Estimate) -> Sequence[Headline]:
     """The four figures of the verdict."""
     places = [Headline(NEEDED, estimate.memory.needed)]
-    for wanted in _HEADLINES[estimate.plan.workload.kind]:
+    for wanted in KINDS[estimate.plan.workload.kind].front:
         known = next((name for name in wanted if name in estimate.metrics), wanted[0])
         places.append(_metric(estimate, known))
     return places
@@ -39,7 +32,7 @@ def headlines(estimate: Estimate) -> Sequence[Headline]:
 
 def capacity(estimate: Estimate) -> Sequence[Headline]:
     """How much the machine could do: throughput, and the largest batch, load or length that fits."""
-    return _known(estimate, _CAPACITY[estimate.plan.workload.kind])
+    return _known(estimate, KINDS[estimate.plan.workload.kind].capacity)
 
 
 def costs(estimate: Estimate) -> Sequence[Headline]:

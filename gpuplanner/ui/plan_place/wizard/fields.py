@@ -20,7 +20,7 @@ from gpuplanner.ui.fields import quantities
 from gpuplanner.ui.fields.quantities import Quantity
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import WORKLOADS, Constraints
-from gpuplanner.workload.wizard import Ask, asked
+from gpuplanner.workload.wizard import MODEL_KINDS, Ask, asked
 
 LIMITS = "limits"
 """The group of the plan's constraints, beside the kinds of workloads."""
@@ -140,7 +140,7 @@ def _bare_type(annotation: Any) -> tuple[Any, bool]:
 def _control(kind: Any, note: Ask) -> Control:
     if note.control == "several":
         return Control.SEVERAL
-    if note.control == "model" or (isinstance(kind, type) and issubclass(kind, BaseModel)):
+    if note.control in MODEL_KINDS or (isinstance(kind, type) and issubclass(kind, BaseModel)):
         return Control.MODEL
     if kind is bool:
         return Control.SWITCH

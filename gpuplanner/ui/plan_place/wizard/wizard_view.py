@@ -1,6 +1,7 @@
 """The left column: what to run, how it is used, within which limits, how it runs. Drawn from the workload's type."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QRectF, Qt, Signal
@@ -9,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, 
 
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.fields.choice_box import ChoiceBox
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
 from gpuplanner.ui.plan_place.edits import applies, value_of
@@ -22,7 +24,7 @@ from gpuplanner.ui.plan_place.wizard.row import Row
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.label import Label
-from gpuplanner.ui.widgets.segmented import Option, Segmented
+from gpuplanner.ui.widgets.segmented import Option
 from gpuplanner.workload.plan import WORKLOADS, Plan
 
 STEPS = (("model",), ("use", "goals"), (LIMITS,), ("way",))
@@ -132,10 +134,14 @@ class WizardView(Card):
             self.body.addWidget(section)
         self._sections[kind] = sections
 
-    def _kind_choice(self, kind: str) -> Segmented:
+    def _kind_choice(self, kind: str) -> ChoiceBox:
         """Each kind has its own, so that Tab reaches it before the fields."""
         options = [Option(other, msg(f"planui.kind.{other}")) for other in _kinds()]
-        choice = Segmented(self._appearance, options, kind, msg("planui.kind"))
+        choice = ChoiceBox(self._appearance, options)
+        choice.choose(kind)
+        name = partial(_name_kinds, choice, self._appearance)
+        self._appearance.languageChanged.connect(name)
+        name()
         choice.chosen.connect(self.kindChosen)
         choice.chosen.connect(lambda: choice.choose(kind))
         return choice
@@ -297,6 +303,10 @@ class NameField(QLineEdit):
         says = self._appearance.text("planui.name")
         self.setAccessibleName(says)
         self.setPlaceholderText(says)
+
+
+def _name_kinds(choice: ChoiceBox, appearance: Appearance) -> None:
+    choice.setAccessibleName(appearance.text("planui.kind"))
 
 
 def _kinds() -> Sequence[str]:

@@ -1,0 +1,40 @@
+"""What a person asks of the speed of work in items, and whether an estimate meets it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from gpuplanner.engine.estimate import Goal
+from gpuplanner.figures import Figure
+from gpuplanner.messages import Message, msg
+from gpuplanner.units import Display, Unit, show
+
+
+def goals_of(
+    rate_goal: float | None,
+    rate: str,
+    deadline_s: float | None,
+    each_goal_s: float | None = None,
+    each: str = "",
+) -> tuple[Goal, ...]:
+    """The goals that are set: so many items a second (`rate`), each within a time (`each`), all by a deadline."""
+    found = []
+    if each_goal_s is not None:
+        found.append(Goal("latency", each, each_goal_s, Unit.SECOND))
+    if rate_goal is not None:
+        found.append(Goal("rate", rate, rate_goal, Unit.PER_S, at_least=True))
+    if deadline_s is not None:
+        found.append(Goal("deadline", "job_s", deadline_s, Unit.SECOND))
+    return tuple(found)
+
+
+def missed(goals: Iterable[Goal], metrics: Mapping[str, Figure]) -> Iterator[Message]:
+    """A sentence for each goal that is known not to be met."""
+    for goal in goals:
+        figure = metrics.get(goal.metric)
+        if figure is None or goal.met(figure.value):
+            continue
+        yield msg(
+            f"items.goal_missed.{goal.constraint}",
+            metric=msg(f"metric.{goal.metric}"),
+            value=str(show(figure.value, goal.unit, Display())),
+            limit=str(show(goal.limit, goal.unit, Display())),
+        )

@@ -1,0 +1,102 @@
+"""The workload kinds that the engine knows: for each its estimate, its search, what it asks of a host, what to show.
+
+A new kind is a type in `workload/`, a module here, and one entry of `KINDS`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.engine import by_hand
+from gpuplanner.engine.duty import serving_duty, training_duty
+from gpuplanner.engine.estimate import Estimate
+from gpuplanner.engine.host import Duty
+from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.proposals import Changes, serving_changes, training_changes
+from gpuplanner.engine.search.one_by_one import OneByOne
+from gpuplanner.engine.search.serving import ServingSpace
+from gpuplanner.engine.search.space import Space
+from gpuplanner.engine.search.training import TrainingSpace
+from gpuplanner.engine.serving import estimate_serving
+from gpuplanner.engine.training import estimate_training
+from gpuplanner.units import Unit
+from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.serving import Serving
+from gpuplanner.workload.training import Training
+
+W = TypeVar("W")
+HOURLY = ("usd_per_hour", Unit.MONEY_PER_HOUR)
+JOB = (("job_s", Unit.SECOND), ("job_usd", Unit.MONEY))
+
+Estimator = Callable[[Plan, Any, Machine, Efficiencies], Estimate]
+"""The second argument is what the workload runs: an architecture, a network, or None where it names no model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One workload kind. `headline`: the metric that a change is judged by at a glance.
+
+    `columns`: metrics by which machines are compared, most important first; `front`: those that stand beside the
+    verdict, for each of three places the first that is known; `capacity`: how much the machine could do.
+    """
+
+    estimate: Estimator
+    space: Callable[[Plan, Any, Efficiencies], Space]
+    duty: Callable[[Estimate, Any, Efficiencies], Duty]
+    changes: Changes
+    headline: str
+    columns: tuple[tuple[str, Unit], ...]
+    front: tuple[tuple[str, ...], ...]
+    capacity: tuple[str, ...]
+
+
+def _as(wanted: type[W], plan: Plan) -> W:
+    """The workload of a plan, which is of the kind that was looked up."""
+    if not isinstance(plan.workload, wanted):
+        raise TypeError(f"{plan.workload.kind} is not {wanted.__name__}")
+    return plan.workload
+
+
+def _one_by_one(estimator: Estimator, rate: str) -> Callable[[Plan, Any, Efficiencies], Space]:
+    return lambda plan, subject, efficiencies: OneByOne(plan, subject, efficiencies, estimator, rate)
+
+
+KINDS: Mapping[str, Kind] = {
+    "serving": Kind(
+        estimate_serving,
+        lambda plan, model, efficiencies: ServingSpace(plan, _as(Serving, plan), model, efficiencies),
+        serving_duty,
+        serving_changes,
+        "output_tokens_per_s",
+        (
+            ("tpot_s", Unit.SECOND),
+            ("ttft_s", Unit.SECOND),
+            ("output_tokens_per_s", Unit.TOKEN_PER_S),
+            ("usd_per_mtoken", Unit.MONEY_PER_MTOKEN),
+            HOURLY,
+        ),
+        (("tpot_s",), ("ttft_s",), ("usd_per_mtoken", "output_tokens_per_s")),
+        ("output_tokens_per_s", "resident_sequences", "max_concurrency", "max_length"),
+    ),
+    "training": Kind(
+        estimate_training,
+        lambda plan, model, efficiencies: TrainingSpace(plan, _as(Training, plan), model, efficiencies),
+        training_duty,
+        training_changes,
+        "tokens_per_s",
+        (("step_s", Unit.SECOND), ("tokens_per_s", Unit.TOKEN_PER_S), *JOB, HOURLY),
+        (("step_s",), ("job_s", "tokens_per_s"), ("job_usd", "usd_per_mtoken", "mfu")),
+        ("tokens_per_s", "mfu", "max_micro_batch", "max_sequence"),
+    ),
+    "by-hand": Kind(
+        by_hand.estimate_by_hand,
+        _one_by_one(by_hand.estimate_by_hand, by_hand.NAMES.rate),
+        by_hand.duty,
+        by_hand.changes,
+        by_hand.NAMES.rate,
+        (("item_step_s", Unit.SECOND), ("items_per_s", Unit.PER_S), *JOB, ("usd_per_kitem", Unit.MONEY), HOURLY),
+        (("item_step_s",), ("job_s", "items_per_s"), ("job_usd", "usd_per_kitem")),
+        ("items_per_s",),
+    ),
+}
