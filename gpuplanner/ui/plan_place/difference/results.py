@@ -7,7 +7,7 @@ from enum import Enum
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.messages import Message, msg
 from gpuplanner.ui.plan_place.results.figure_ids import NEEDED
-from gpuplanner.units import Unit
+from gpuplanner.units import Unit, percent
 
 FREE = "memory.free"
 _SAME = 0.0005
@@ -72,8 +72,8 @@ def change_between(first: float | None, second: float | None, kind: Kind) -> Mes
     word = kind.value[ratio > 1]
     if ratio >= _TIMES:
         return msg(f"planui.change.{word}.times", factor=f"{ratio:,.0f}")
-    percent = abs(ratio - 1) * 100
-    return msg(f"planui.change.{word}", percent=f"{percent:.1f}" if percent < 10 else f"{percent:.0f}")
+    share = abs(ratio - 1)
+    return msg(f"planui.change.{word}", share=percent(share, 1 if share < 0.1 else 0))
 
 
 def _rows(first: Estimate | None, second: Estimate | None) -> Iterator[ResultRow]:
