@@ -144,10 +144,10 @@ def test_a_plan_that_cannot_be_worked_out_says_why_beside_the_other(changed, qtb
 @pytest.mark.parametrize(
     ("first", "second", "kind", "says", "values"),
     [
-        (100.0, 88.0, Kind.MONEY, "planui.change.cheaper", {"percent": "12"}),
-        (100.0, 101.0, Kind.MONEY, "planui.change.dearer", {"percent": "1.0"}),
-        (0.5, 0.25, Kind.DURATION, "planui.change.shorter", {"percent": "50"}),
-        (100.0, 250.0, Kind.SPEED, "planui.change.faster", {"percent": "150"}),
+        (100.0, 88.0, Kind.MONEY, "planui.change.cheaper", {"share": "12%"}),
+        (100.0, 101.0, Kind.MONEY, "planui.change.dearer", {"share": "1.0%"}),
+        (0.5, 0.25, Kind.DURATION, "planui.change.shorter", {"share": "50%"}),
+        (100.0, 250.0, Kind.SPEED, "planui.change.faster", {"share": "150%"}),
         (1.0, 40.0, Kind.AMOUNT, "planui.change.more.times", {"factor": "40"}),
         (3.0, 3.0001, Kind.AMOUNT, "planui.change.same", {}),
     ],
@@ -164,5 +164,5 @@ def test_no_change_is_said_where_there_is_none_to_say(first, second):
 def test_every_way_to_say_a_change_has_its_text(appearance):
     for kind in Kind:
         for word in kind.value:
-            assert appearance.text(f"planui.change.{word}", percent="1")
+            assert appearance.text(f"planui.change.{word}", share="1%")
         assert appearance.text(f"planui.change.{kind.value[1]}.times", factor="12")
