@@ -114,7 +114,8 @@ def _expert_s(
     model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split
 ) -> Number:
     ep = layout.expert_parallel
-    payload = part.passed_tokens * model.dispatch_width * 0.5 * software.word_bytes / part.residual_shards
+    sent = part.passed_tokens * part.busiest_share
+    payload = sent * model.dispatch_width * 0.5 * software.word_bytes / part.residual_shards
     nodes = ep / part.expert_in_node
     reach, wide = hardware.all_to_all, hardware.network_all_to_all
     once = distinct_nodes_share(nodes, maximum(model.experts_per_token, 1.0))

@@ -263,7 +263,7 @@ def _activations(
     inner = inner_bytes_per_token(
         software.saved_copies,
         model.inner_width,
-        model.dispatch_width,
+        model.dispatch_width * part.busiest_share,
         software.score_bytes * layout.math_attention * (1.0 - selective),
         model.heads,
         layout.sequence_length,

@@ -63,6 +63,8 @@ def remarks(
         found.append(msg("training.deadline_of_what"))
     found += _padding(workload, numbers)
     found += _objective(workload, numbers)
+    if way.expert_parallel > 1:
+        found.append(msg("training.router_is_even", experts=way.expert_parallel))
     found += unused(workload, way, data_parallel)
     if model.max_positions is not None and workload.sequence_length > model.max_positions:
         found.append(msg("training.beyond_positions", tokens=workload.sequence_length, most=model.max_positions))

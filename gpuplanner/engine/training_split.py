@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gpuplanner.engine.formulas.activations import tokens_per_micro_batch
 from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum, where
+from gpuplanner.engine.formulas.moe import busiest_rank_tokens, largest_deviation
 from gpuplanner.engine.formulas.padding import passed_share, passed_tokens, sample_span
 from gpuplanner.engine.formulas.pipeline import (
     layers_per_stage,
@@ -26,7 +27,8 @@ class Split:
     `dense_parameters` and `expert_parameters` of the model, `trained_*` those of them (or the adapters) that it
     updates. `*_shards`: over how many ranks a state is divided. `*_in_node`: ranks of a group in one node.
     `tokens`: of a micro-batch of the longest samples, which decides memory; `passed_tokens`: of a mean one, padding
-    included, `passed_share` of the former; `span`: tokens that attention goes over at once.
+    included, `passed_share` of the former; `span`: tokens that attention goes over at once; `busiest_share`: what the
+    rank with the most chosen experts computes over the mean of its group, were the router even.
     """
 
     sequence_length: Number
@@ -37,6 +39,7 @@ class Split:
     passed_share: Number
     passed_tokens: Number
     span: Number
+    busiest_share: Number
     in_flight: Number
     in_flight_last: Number
     residual_shards: Number
@@ -89,6 +92,12 @@ def split(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers)
     sequences = layout.micro_batch * layout.sequences_per_sample
     tokens = tokens_per_micro_batch(sequences, layout.sequence_length, cp)
     passed = passed_share(layout.length_share, sequences)
+    computed = passed_tokens(tokens, passed)
+    busiest: Number = 1.0
+    if model.experts:
+        group = computed * ep
+        chosen = busiest_rank_tokens(group, model.experts_per_token, model.experts, ep, largest_deviation(ep))
+        busiest = chosen / group
     return Split(
         sequence_length=layout.sequence_length,
         stage_layers=stage_layers,
@@ -96,8 +105,9 @@ def split(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers)
         micro_batches=passes,
         tokens=tokens,
         passed_share=passed,
-        passed_tokens=passed_tokens(tokens, passed),
+        passed_tokens=computed,
         span=sample_span(layout.sequence_length, passed * layout.document_share),
+        busiest_share=busiest,
         in_flight=micro_batches_in_flight(passes, pp, layout.virtual_pipeline),
         in_flight_last=micro_batches_in_flight_last(passes, pp, layout.virtual_pipeline),
         residual_shards=where(layout.sequence_parallel > 0, tp, 1.0),

@@ -176,7 +176,7 @@ def _matrices(
     share = part.stage_layers / model.layers
     dense = matrix_flops(model.matrix_parameters * share, tokens, padding, tp)
     expert_padding = padding * model.experts / maximum(model.experts_per_token, 1.0) / layout.expert_parallel
-    routed = matrix_flops(model.active_expert_parameters * share, tokens, expert_padding, tp)
+    routed = matrix_flops(model.active_expert_parameters * share, tokens * part.busiest_share, expert_padding, tp)
     head = matrix_flops(model.head_matrix, tokens, padding, tp)
     dense_s = multiply_seconds(dense, software.flop_per_s, software.matrix_utilisation)
     experts_s = multiply_seconds(routed, software.flop_per_s, software.expert_utilisation)

@@ -422,7 +422,7 @@ def test_hybrid_sharding_gathers_inside_a_node_and_sums_each_shard_over_the_node
     hybrid, whole = (numbers_of(work, slow, way(sharding=s)).time for s in (Sharding.HSDP, Sharding.FSDP))
     assert hybrid.gather < whole.gather
     assert whole.reduce == 0
-    # A GPU's share of its node's network is 1 GB/s: two passes over three quarters of an eighth in FP32, once for each of
+    # A GPU has 1 GB/s of its node's network: two passes over three quarters of an eighth in FP32, once for each of
     # two micro-batches, of which at least a tenth is not hidden.
     assert hybrid.reduce > 2 * 0.1 * 2 * (4 * 6_738_415_616 / 8) * 3 / 4 / 1e9
     alone = numbers_of(work, cluster(h100), way(sharding=Sharding.HSDP)).time
@@ -594,6 +594,16 @@ def test_experts_over_more_ranks_leave_fewer_on_each(numbers_of, catalog, h100):
     assert eight.split.expert_parameters == pytest.approx(one.split.expert_parameters / 8)
     assert one.time.experts == 0
     assert eight.time.experts > 0
+
+
+def test_the_busiest_rank_of_experts_decides_and_matters_less_with_more_tokens(numbers_of, catalog, h100):
+    mixture = catalog.models["deepseek-ai/DeepSeek-V3"].architecture
+    machine, spread = cluster(h100, 8), way(expert_parallel=32)
+    few, many = (
+        numbers_of(workload(mixture, sequence_length=n), machine, spread).split.busiest_share for n in (256, 8192)
+    )
+    assert 1 < many < few < 2
+    assert numbers_of(workload(mixture), machine, way()).split.busiest_share == 1
 
 
 def test_a_micro_batch_of_short_sequences_waits_for_the_cpu(numbers_of, architecture, h100):
