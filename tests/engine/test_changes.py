@@ -208,7 +208,8 @@ def test_on_an_instance_more_nodes_are_told_with_their_rate(shipped_catalog, shi
     machine = machine_of(choice, shipped_catalog, {})
     made = estimate(Plan(workload=FULL_70B, machine=choice), model, machine, shipped_efficiencies)
     found = advised(made, model, shipped_efficiencies, shipped_catalog.gpus).changes
-    more = next(c for c in found if c.plan.machine.instance_id == choice.instance_id and c.plan.machine.nodes > 1)
+    machines = ((c, c.plan.machine) for c in found)
+    more = next(c for c, m in machines if m is not None and m.instance_id == choice.instance_id and m.nodes > 1)
     assert more.headline is not None
 
 

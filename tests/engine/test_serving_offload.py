@@ -1,5 +1,6 @@
 """Weights left in host memory: computed by the CPU where the server does so, else read over PCIe; never as sure."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ LLAMA_8B, RTX_4090 = "meta-llama/Meta-Llama-3.1-8B", "nvidia-rtx-4090"
 
 @pytest.fixture
 def serve(shipped_catalog, shipped_efficiencies):
-    def run(made: Any = estimate, **asked: Any) -> Estimate:
+    def run(made: Callable[..., Estimate] = estimate, **asked: Any) -> Estimate:
         given: dict[str, Any] = {
             "server": Server.LLAMA_CPP, "weight_precision": "q4_k_m", "concurrency": 1, "input_tokens": 500,
             "output_tokens": 200,

@@ -41,12 +41,13 @@ def test_a_printed_slice_is_a_machine(text, gpu, compute, memory, names, shipped
     choice = named_choice(names.resolve(text))
     assert (choice.gpu_id, choice.gpus) == (gpu, 1)
     made, whole = machine_of(choice, shipped_catalog, {}), shipped_catalog.gpus[gpu]
-    assert (made.nodes, made.gpus_per_node, made.topology, made.gpu_fraction) == (1, 1, Topology.SINGLE, 1)
+    assert (made.nodes, made.gpus_per_node, made.topology, made.gpu_fraction) == (1, 1, Topology.SINGLE, Fraction(1))
     for name, known in whole.properties.items():
         own = made.gpu.known(name)
         if name in {GpuProperty.LINK_BYTES_PER_S, GpuProperty.MIG_SLICES, GpuProperty.NVENC, GpuProperty.NVDEC}:
             assert own is None
         elif not name.value.startswith("pcie"):
+            assert own is not None
             assert own.value == pytest.approx(known.value * (memory if name in OF_MEMORY else compute))
             assert own.fact.source == known.fact.source
             assert own.fact.note
@@ -60,6 +61,7 @@ def test_every_profile_of_every_gpu_is_a_machine_and_no_more_of_them_than_a_gpu_
         for profile in profiles.shares:
             choice = named_choice(names.resolve(f"{shipped_catalog.gpus[gpu_id].name} MIG {profile}"))
             made = machine_of(choice, shipped_catalog, {})
+            assert made.slice is not None
             per_gpu = slices_per_gpu(made.slice)
             assert 1 <= per_gpu <= profiles.compute_slices
             assert per_gpu * made.slice.memory_share <= 1
@@ -112,6 +114,7 @@ def test_what_is_proposed_for_a_slice_is_no_slice_beside_another(shipped_catalog
     assert changes
     for change in changes:
         machine = change.plan.machine
+        assert machine is not None
         assert machine.slice is None or machine.slice == HALF
         rebuilt = machine_of(machine, shipped_catalog, {})
         assert rebuilt.gpus_per_node == 1 or rebuilt.slice is None

@@ -67,5 +67,8 @@ def test_every_public_row_of_a_memory_or_a_link_is_placed_and_near(context, shar
     found = validate_rows("achievable_bandwidth.csv", memory, context)
     assert len(found) == len(memory) == 57
     assert [o.refused for o in found if o.refused] == []
-    assert median(abs(log(o.predicted / o.measured)) for o in found) < 0.09
-    assert sum(o.low <= o.measured <= o.high for o in found) / len(found) > 0.75
+    predicted = [o for o in found if isinstance(o.predicted, float) and isinstance(o.measured, float)]
+    assert len(predicted) == len(found)
+    assert median(abs(log(float(o.predicted or 0) / float(o.measured or 0))) for o in predicted) < 0.09
+    inside = [(o.low or 0.0) <= float(o.measured or 0) <= (o.high or 0.0) for o in predicted]
+    assert sum(inside) / len(found) > 0.75
