@@ -64,8 +64,9 @@ class Button(KeyboardFocus, QPushButton):
 
     def say(self, says: MessageValue) -> None:
         """Say something else."""
-        self._says = says
-        self._render()
+        if says != self._says:
+            self._says = says
+            self._render()
 
     def explain(self, tip: Message | None) -> None:
         """A tooltip that says more than the button itself."""

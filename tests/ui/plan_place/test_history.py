@@ -166,3 +166,16 @@ def test_every_way_to_say_a_change_has_its_text(appearance):
         for word in kind.value:
             assert appearance.text(f"planui.change.{word}", share="1%")
         assert appearance.text(f"planui.change.{kind.value[1]}.times", factor="12")
+
+
+def test_the_list_ends_on_a_whole_row(changed, qtbot):
+    for value in range(300, 330):
+        set_concurrency(changed, value)
+    changed.show_history()
+    revisions = changed.history.revisions
+    qtbot.waitUntil(lambda: len(revisions.texts()) == 32)
+    for height in (700, 731, 765):
+        changed.resize(1250, height)
+        qtbot.wait(20)
+        assert revisions.viewport().height() % revisions.sizeHintForRow(0) == 0
+        assert revisions.verticalScrollBar().maximum() > 0

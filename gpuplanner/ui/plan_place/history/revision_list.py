@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QPainter, QStandardItem, QStandardItemModel
+from PySide6.QtGui import QFontMetricsF, QPainter, QResizeEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -52,6 +52,13 @@ class RevisionList(QListView):
         appearance.languageChanged.connect(self._fill)
         appearance.displayChanged.connect(self._fill)
         self._fill()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        # It ends on a whole row.
+        left = (self.height() - 2 * self.frameWidth()) % _ROW
+        if self.viewportMargins().bottom() != left:
+            self.setViewportMargins(0, 0, 0, left)
+        super().resizeEvent(event)
 
     def show_entries(self, entries: Sequence[Entry]) -> None:
         """Show other entries; the one that was current stays so."""

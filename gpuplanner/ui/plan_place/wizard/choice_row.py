@@ -116,7 +116,8 @@ class _Either(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.resized.emit()
+        if event.size().width() != event.oldSize().width():
+            self.resized.emit()
 
 
 def value_id(value: Any) -> str:

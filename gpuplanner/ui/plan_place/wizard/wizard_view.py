@@ -115,7 +115,9 @@ class WizardView(Card):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._lay_out()
+        # Of the height only the width decides: laid out anew for each height, fields and scroll area chase each other.
+        if event.size().width() != event.oldSize().width():
+            self._lay_out()
 
     def _build(self, kind: str) -> None:
         if kind in self._sections:
