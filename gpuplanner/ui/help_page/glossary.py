@@ -37,7 +37,7 @@ GLOSSARY = tuple(
         "kv_cache", "prefill", "decode", "ttft", "tpot", "request_time", "throughput", "concurrency", "step_time",
         "gqa", "moe", "quantisation", "tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel",
         "zero", "recomputation", "lora", "mfu", "nvlink", "rdma", "busbw", "mig", "on_demand", "spot", "per_gib",
-        "per_mtoken", "job", "region",
+        "per_mtoken", "per_item", "job", "region",
     )
 )  # fmt: skip
 """In the order in which a reader meets them."""
@@ -66,11 +66,12 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "ttft": ("ttft_s",),
     "tpot": ("tpot_s",),
     "request_time": ("request_s",),
-    "throughput": ("output_tokens_per_s", "tokens_per_s"),
-    "step_time": ("step_s",),
+    "throughput": ("output_tokens_per_s", "tokens_per_s", "items_per_s"),
+    "step_time": ("step_s", "item_step_s"),
     "mfu": ("mfu",),
     "job": ("job_s", "job_usd"),
     "per_mtoken": ("usd_per_mtoken",),
+    "per_item": ("usd_per_kitem",),
 }  # fmt: skip
 _OF = {number: _BY_ID[word] for word, numbers in _WORDS.items() for number in numbers}
 

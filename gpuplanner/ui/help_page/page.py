@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gpuplanner.messages import msg
@@ -19,6 +19,9 @@ from gpuplanner.ui.widgets.scrolling import column_page
 
 GUIDE, GLOSSARY, NOTICES, DIAGNOSTICS = "guide", "glossary", "notices", "diagnostics"
 
+_ROOMY = 800
+"""From this width on the top bar has room for the action beside the four views; else the palette has it."""
+
 
 def help_place(places: int) -> Place:
     """The help as a place; `places` is how many the rail shows, each with a key."""
@@ -32,6 +35,7 @@ class HelpPage(Page):
         super().__init__()
         self._context = context
         self._view = GUIDE
+        self._roomy = True
         self.glossary = GlossaryView(context.appearance)
         self.notices = NoticeList(context)
         layout = QVBoxLayout(self)
@@ -54,7 +58,7 @@ class HelpPage(Page):
     def heading(self) -> Heading:
         count = len(self._context.notices.kept)
         clear = PageAction("clear_notices", msg("ui.notices.clear"), self._context.notices.clear, enabled=count > 0)
-        copy = PageAction("copy_facts", msg("ui.diagnostics.copy"), self._copy_facts, icon="copy")
+        copy = PageAction("copy_facts", msg("ui.diagnostics.copy"), self._copy_facts, icon="copy", in_bar=self._roomy)
         actions: dict[str, tuple[PageAction, ...]] = {NOTICES: (clear,), DIAGNOSTICS: (copy,)}
         segments = (
             Segment(GUIDE, msg("ui.help.guide")),
@@ -63,6 +67,13 @@ class HelpPage(Page):
             Segment(DIAGNOSTICS, msg("ui.diagnostics.title")),
         )
         return Heading(segments=segments, segment=self._view, actions=actions.get(self._view, ()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        roomy = self.width() >= _ROOMY
+        if roomy != self._roomy:
+            self._roomy = roomy
+            self.headingChanged.emit()
 
     def choose_segment(self, segment_id: str) -> None:
         self._view = segment_id
