@@ -13,6 +13,7 @@ from gpuplanner.engine.serving_inputs import LoadNumbers, ModelNumbers, WayNumbe
 from gpuplanner.engine.serving_machine import gpu_numbers, server_numbers
 from gpuplanner.engine.serving_model import precision_of
 from gpuplanner.engine.serving_numbers import ServingNumbers, serving_numbers
+from gpuplanner.figures import recording
 from gpuplanner.messages import Message, msg
 from gpuplanner.workload.serving import Serving
 
@@ -41,7 +42,10 @@ def idle_settings(
             continue
         plan = without(understood, name)
         gpu = gpu_numbers(machine, precision, plan.server, plan.eager, efficiencies).numbers
-        if serving_numbers(model, gpu, server_numbers(plan, machine.gpu, efficiencies), load, way) == result:
+        server_without = server_numbers(plan, machine.gpu, efficiencies)
+        with recording():  # apart, so that the explanation of the plan does not meet numbers of another one
+            same = serving_numbers(model, gpu, server_without, load, way) == result
+        if same:
             yield msg("serving.flag_changes_nothing", server=server, field=msg(f"field.serving.{name}"))
     if understood.expert_parallel and architecture.is_moe and way.expert_parallel == 1:
         yield msg("serving.flag_changes_nothing", server=server, field=msg("field.serving.expert_parallel"))

@@ -347,7 +347,7 @@ def request_seconds(first_token_s: Number, token_s: Number, output_tokens: Numbe
 @formula(Unit.SECOND, "own_s where own_s ≥ other_s, else overlap_loss · own_s", "what shows of the smaller of two")
 def exposed_seconds(own_s: Number, other_s: Number, overlap_loss: Number) -> Number:
     """The part of reading or multiplying that a step shows while the other goes on."""
-    return where(own_s >= other_s, own_s, overlap_loss * own_s)
+    return own_s * where(own_s >= other_s, 1.0, overlap_loss)
 
 
 @formula(Unit.SECOND, "token_s - step_s", "prompts of other requests between two tokens")
