@@ -103,6 +103,13 @@ def test_money_is_in_the_currency_of_the_person():
     assert quantities.money().show(2000, YUAN) == "14,000"
 
 
+@pytest.mark.parametrize(
+    ("text", "flops"), [("2", 2e9), ("2 GFLOP", 2e9), ("312 TFLOP", 3.12e14), ("1.5 pflops", 1.5e15), ("5 flop", 5)]
+)
+def test_operations_are_read_with_their_prefix(text, flops):
+    assert quantities.operations().parse(text, BINARY) == pytest.approx(flops)
+
+
 @given(st.floats(min_value=0.001, max_value=1e12))
 def test_what_is_shown_reads_back_as_it_was(value):
     for quantity in (
@@ -110,6 +117,8 @@ def test_what_is_shown_reads_back_as_it_was(value):
         quantities.percent(0, math.inf),
         quantities.duration("h"),
         quantities.money(),
+        quantities.operations(),
+        quantities.per_second(),
     ):
         shown = quantity.show(value, YUAN)
         assert quantity.parse(shown, YUAN) == pytest.approx(value, rel=1e-3, abs=1e-3)

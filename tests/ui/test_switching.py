@@ -1,5 +1,7 @@
 """Language and theme switched live leave nothing behind: the window is then as one that was opened that way."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -36,7 +38,7 @@ SEGMENTS = 0.005
 @pytest.fixture
 def opened(open_session, qtbot, tmp_path, settings):
     """A window over the real catalog, in the look of the settings, with two GPUs to compare."""
-    made = []
+    made: list[Any] = []
 
     def make(language, theme):
         settings.values.clear()

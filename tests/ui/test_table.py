@@ -128,8 +128,8 @@ def test_the_columns_share_what_is_left(make):
         view.resize(width, 300)
         shown = [view.columnWidth(IDS.index(column.id)) for column in view.columns.shown()]
         assert sum(shown) == view.viewport().width()
-    # No gulf between a name and its numbers: every column is wider than it has to be.
-    assert shown[0] < 2 * max(shown[1:])
+        if width == 1400:  # no gulf between a name and its numbers: every column is wider than it has to be
+            assert shown[0] < 2 * max(shown[1:])
 
 
 def test_words_get_the_room_they_need_before_the_rest_is_shared(appearance, settings, qtbot):

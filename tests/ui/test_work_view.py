@@ -1,6 +1,7 @@
 """What takes long is said, and can be stopped."""
 
 import threading
+from typing import Any
 
 import pytest
 
@@ -57,7 +58,7 @@ def test_first_nothing_then_a_word_then_a_bar_and_the_way_out(view, jobs, clock,
 
 
 def test_what_is_cancelled_is_gone_at_once_and_brings_nothing(view, jobs, clock, qtbot):
-    brought = []
+    brought: list[Any] = []
     job, _ = begin(jobs, brought.append)
     after(view, job, clock, LONG_S + 1)
     view.stop.click()

@@ -19,10 +19,12 @@ _COUNTS = {
     "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "bn": 1e9, "t": 1e12, "ki": 1024.0, "mi": 1024.0**2,
     "千": 1e3, "万": 1e4, "百万": 1e6, "千万": 1e7, "亿": 1e8, "万亿": 1e12,
 }  # fmt: skip
+_PREFIXES = {"": 0, "k": 3, "m": 6, "g": 9, "t": 12, "p": 15, "e": 18, "z": 21}
 _BYTES = {
     "b": 1.0, "k": KB, "kb": KB, "kib": KIB, "ki": KIB, "m": MB, "mb": MB, "mib": MIB, "mi": MIB, "g": GB, "gb": GB,
     "gib": GIB, "gi": GIB, "t": TB, "tb": TB, "tib": TIB, "ti": TIB,
 }  # fmt: skip
+_OPERATIONS = {f"{prefix}flop{end}": 10.0**power for prefix, power in _PREFIXES.items() for end in ("", "s")}
 _DURATIONS = {
     "ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "hr": 3600.0, "hours": 3600.0, "hour": 3600.0,
     "d": 86400.0, "day": 86400.0, "days": 86400.0, "w": 604800.0, "week": 604800.0, "weeks": 604800.0,
@@ -109,6 +111,22 @@ class Quantity:
 def count(least: float = 0, most: float = math.inf, *, suffix: str = "", whole: bool = True) -> Quantity:
     """Tokens, users, GPUs, parameters: "2k" is 2,000 and "70B" is 70,000,000,000."""
     return Quantity(scales=_COUNTS, suffix=lambda _display: suffix, whole=whole, least=least, most=most)
+
+
+def operations(least: float = 0.0, most: float = math.inf) -> Quantity:
+    """Floating-point operations, typed and shown in GFLOP; another prefix may be written out: "2 PFLOP"."""
+    return Quantity(
+        units=_OPERATIONS,
+        plain=lambda _display: 1e9,
+        suffix=lambda _display: "GFLOP",
+        least=least,
+        most=most,
+    )
+
+
+def per_second(least: float = 0.0, most: float = math.inf) -> Quantity:
+    """So many of something in a second."""
+    return Quantity(scales=_COUNTS, suffix=lambda _display: "/s", least=least, most=most)
 
 
 def percent(least: float = 0.0, most: float = 1.0) -> Quantity:

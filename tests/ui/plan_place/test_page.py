@@ -434,6 +434,8 @@ def test_a_gpu_of_the_catalog_is_planned_with(page, settled):
 def test_a_mig_slice_is_found_by_the_name_that_tools_print(page, appearance, workspace, text, count):
     items = machine_items(page.presenter.facts.catalog, text, appearance, workspace.resolve)
     choice = choice_of_row(items[0].id)
+    assert choice is not None
+    assert choice.slice is not None
     assert choice.gpus == count
     assert (choice.slice.profile, choice.slice.compute, choice.slice.memory) == ("3g.40gb", "3/7", "1/2")
     machine = workspace.machine(choice)

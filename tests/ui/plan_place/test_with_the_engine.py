@@ -4,7 +4,10 @@ import pytest
 
 from gpuplanner.engine.explaining import explanation
 from gpuplanner.messages import Language, Translator
+from gpuplanner.paths import shipped
+from gpuplanner.store.plan_files import read_plan
 from gpuplanner.ui.settings import MemorySettings
+from gpuplanner.workload.plan import WORKLOADS
 from gpuplanner.workspace import Workspace
 from tests.ui.checks import clipped, missing_glyphs
 
@@ -16,7 +19,14 @@ def real(tmp_path_factory):
     workspace.store.close()
 
 
-PRESETS = ("sample", "chat-8b", "moe-deepseek", "laptop-8b", "pretrain-7b", "qlora-8b")
+OF_EACH_KIND = {
+    read_plan(path).workload.kind: path.stem for path in sorted((shipped("resources") / "presets").glob("*.gpuplan"))
+}
+PRESETS = sorted({"sample", "chat-8b", "moe-deepseek", "laptop-8b", "pretrain-7b", "qlora-8b", *OF_EACH_KIND.values()})
+
+
+def test_there_is_a_preset_of_each_kind():
+    assert set(OF_EACH_KIND) == {workload.model_fields["kind"].default for workload in WORKLOADS}
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -40,6 +50,7 @@ def test_everything_in_an_estimate_has_a_name(real, preset, language):
     translator = Translator(language)
     wanted = {f"metric.{name}" for name in made.metrics} | {f"host.{need.id}" for need in made.host}
     wanted |= {f"limit.{limit.value}" for limit, _ in made.limits}
+    wanted |= {f"step.{made.step_name}", f"planui.step_name.{made.step_name}"}
     wanted |= {f"phase.{phase.id}" for phase in made.memory.phases}
     wanted |= {f"part.{part.id}" for part in made.time}
     wanted |= {f"part.{part.id}" for phase in made.memory.phases for part in phase.parts}

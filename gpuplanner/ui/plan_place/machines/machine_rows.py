@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpuplanner.engine.formulas.cost import usd_per_month
@@ -66,7 +66,7 @@ def machine_columns(kind: str) -> list[Column]:
     free = number_column("free_bytes", msg("planui.column.free"), _memory_unit, _memory_factor, width=60, shown=False)
     if kind not in {"serving", "training"}:
         own = [_metric_column(name, unit) for name, unit in KINDS[kind].columns if name != "usd_per_hour"]
-        return [first, *own, per_month, per_hour, gpus, free]
+        return [first, *own, replace(per_month, yields=True), per_hour, gpus, free]
     if serving:
         speed = [
             number_column("tpot_s", msg("planui.column.tpot"), lambda _d: "ms", lambda _d: 1e-3, width=54),
@@ -96,8 +96,8 @@ def _metric_column(name: str, unit: Unit) -> Column:
     """A column of a kind that has none of its own: its metric, each value with its unit."""
     title = msg(f"metric.{name}")
     if unit is Unit.MONEY:
-        return number_column(name, title, _currency, _per_usd, width=84, tip=title)
-    return figure_column(name, title, unit, width=84, tip=title)
+        return number_column(name, title, _currency, _per_usd, width=84, tip=title, yields=True)
+    return figure_column(name, title, unit, width=84, tip=title, yields=True)
 
 
 def machine_row(candidate: Candidate, columns: Sequence[Column], *, pinned: bool) -> PlainRow:

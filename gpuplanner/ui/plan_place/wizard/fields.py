@@ -158,6 +158,10 @@ def _quantity(kind: Any, info: FieldInfo, note: Ask) -> Quantity:
         quantity = quantities.percent()
     elif note.unit in {Unit.BYTE, Unit.BYTE_PER_S}:
         quantity = quantities.memory()
+    elif note.unit is Unit.FLOP:
+        quantity = quantities.operations()
+    elif note.unit is Unit.PER_S:
+        quantity = quantities.per_second()
     elif note.unit is Unit.MONEY:
         quantity = quantities.money()
     else:

@@ -124,12 +124,13 @@ class WizardView(Card):
             return
         fields = all_fields(kind)
         sections: list[Section] = []
-        for number, steps in enumerate(STEPS, 1):
+        for steps in STEPS:
             rows = [self._row(field) for field in fields if field.ask.step in steps]
             if not rows:
                 continue
             title = msg(f"planui.step.{kind}.{steps[0]}")
-            section = Section(self._appearance, number, title, rows, None if sections else self._kind_choice(kind))
+            first = None if sections else self._kind_choice(kind)
+            section = Section(self._appearance, len(sections) + 1, title, rows, first)
             section.setVisible(False)
             section.toggled.connect(self._lay_out)
             sections.append(section)
