@@ -24,6 +24,8 @@ from gpuplanner.facts import Source
 from gpuplanner.messages import InputError, msg
 
 FILE_KINDS = (".yaml", ".yml", ".csv", ".json")
+MEASUREMENTS = "measurements"
+"""The folder of what the efficiencies were fitted to and are tested with: no estimate reads it."""
 PCIE_RATE = "pcie-rate"
 
 
@@ -54,7 +56,7 @@ class _Shipped:
         self._contents = {
             path.relative_to(folder).as_posix(): path.read_bytes()
             for path in sorted(folder.rglob("*"))
-            if path.suffix in FILE_KINDS and path.is_file()
+            if path.suffix in FILE_KINDS and path.is_file() and path.parent.name != MEASUREMENTS
         }
         self._sources = Sources(self._read_sources())
 
