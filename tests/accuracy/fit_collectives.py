@@ -31,7 +31,7 @@ from tests.accuracy.table_files import set_points, set_value
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOGS = ROOT / "catalogs"
-ROWS = ROOT.parent / "shared" / "validation" / "achievable_bandwidth.csv"
+ROWS = CATALOGS / "measurements" / "achievable_bandwidth.csv"
 TABLE = "collectives"
 ROBUST = 0.3
 NAMES = ("latency_s", "latency_growth", "efficiency", "efficiency_growth")
@@ -55,6 +55,7 @@ class Case:
     exchange: Exchange
     seconds: float
     source: str
+    row: Row
 
     @property
     def key(self) -> Key:
@@ -79,7 +80,7 @@ def read_cases(context: ValidationContext) -> list[Case]:
             except InputError:
                 continue
             seconds = exchange.counted_bytes / (row.required(MEASURED) * GB)
-            found.append(Case(exchange, seconds, row.source.split()[0]))
+            found.append(Case(exchange, seconds, row.source.split()[0], row))
     return found
 
 

@@ -40,7 +40,7 @@ from tests.accuracy.table_files import set_points, set_value
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOGS = ROOT / "catalogs"
-ROWS = ROOT.parent / "shared" / "validation" / "training_llm.csv"
+ROWS = CATALOGS / "measurements" / "training_llm.csv"
 OTHER_ADAPTERS = re.compile(r"peft_type=(?!LORA)|not LoRA|LoRA \(emb\)")
 ROBUST = 0.25
 PULL = 0.35
