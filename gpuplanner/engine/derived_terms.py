@@ -99,9 +99,9 @@ _TERMS: Mapping[Basis, tuple[str, ...]] = {
         "tokens",
     ),
     FROM_LAYOUT: (
-        "batch_samples",
-        "base_shards",
         "attention_ranks",
+        "base_shards",
+        "batch_samples",
         "data_parallel",
         "dense_copies",
         "dense_shards",
@@ -111,6 +111,7 @@ _TERMS: Mapping[Basis, tuple[str, ...]] = {
         "group_reduces",
         "groups",
         "in_flight",
+        "items_per_step",
         "members",
         "members_per_node",
         "micro_batch",
@@ -118,6 +119,7 @@ _TERMS: Mapping[Basis, tuple[str, ...]] = {
         "ranks",
         "reduces",
         "residual_shards",
+        "shares",
         "tensor_parallel",
     ),
     FROM_FORMATS: (
@@ -133,6 +135,7 @@ _TERMS: Mapping[Basis, tuple[str, ...]] = {
         "bytes_per_state",
         "bytes_per_weight",
         "element_bytes",
+        "face_bytes",
         "step_bytes_per_parameter",
     ),
     FROM_METHOD: (
@@ -140,6 +143,7 @@ _TERMS: Mapping[Basis, tuple[str, ...]] = {
         "gathers",
         "layer_collectives",
         "loss_passes",
+        "messages",
         "passes",
         "ring_passes",
         "sequences_per_sample",

@@ -39,7 +39,8 @@ class ItemNames:
 class Step:
     """One step of one GPU. `bytes_by_phase`: by phase, the bytes of each part; `exact`: parts that are no estimate.
 
-    `seconds`: by part, with what limits it. `items`: that one GPU finishes in the step.
+    `seconds`: by part, with what limits it. `items`: that one GPU finishes in the step;
+    less than one where GPUs share an item.
     """
 
     usable_bytes: Number
@@ -82,7 +83,7 @@ def estimate_items(
     return Estimate(
         plan=plan,
         machine=machine,
-        way=Way(data_parallel=machine.gpus, micro_batch=int(step.items), choices=choices),
+        way=Way(data_parallel=machine.gpus, micro_batch=max(int(step.items), 1), choices=choices),
         fit=fit,
         reason=reason,
         memory=memory,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gpuplanner.catalog.efficiency import Efficiencies
-from gpuplanner.engine import by_hand
+from gpuplanner.engine import by_hand, science
 from gpuplanner.engine.duty import serving_duty, training_duty
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.engine.host import Duty
@@ -22,6 +22,7 @@ from gpuplanner.engine.serving import estimate_serving
 from gpuplanner.engine.training import estimate_training
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.science import Science
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
 
@@ -58,8 +59,10 @@ def _as(wanted: type[W], plan: Plan) -> W:
     return plan.workload
 
 
-def _one_by_one(estimator: Estimator, rate: str) -> Callable[[Plan, Any, Efficiencies], Space]:
-    return lambda plan, subject, efficiencies: OneByOne(plan, subject, efficiencies, estimator, rate)
+def _one_by_one(
+    estimator: Estimator, rate: str, splits: Callable[[Plan], bool] = lambda _: False
+) -> Callable[[Plan, Any, Efficiencies], Space]:
+    return lambda plan, subject, efficiencies: OneByOne(plan, subject, efficiencies, estimator, rate, splits(plan))
 
 
 KINDS: Mapping[str, Kind] = {
@@ -88,6 +91,22 @@ KINDS: Mapping[str, Kind] = {
         (("step_s", Unit.SECOND), ("tokens_per_s", Unit.TOKEN_PER_S), *JOB, HOURLY),
         (("step_s",), ("job_s", "tokens_per_s"), ("job_usd", "usd_per_mtoken", "mfu")),
         ("tokens_per_s", "mfu", "max_micro_batch", "max_sequence"),
+    ),
+    "science": Kind(
+        science.estimate_science,
+        _one_by_one(science.estimate_science, science.NAMES.rate, lambda plan: _as(Science, plan).split),
+        science.duty,
+        science.changes,
+        science.NAMES.rate,
+        (
+            ("science_step_s", Unit.SECOND),
+            ("science_steps_per_s", Unit.PER_S),
+            *JOB,
+            ("usd_per_kstep", Unit.MONEY),
+            HOURLY,
+        ),
+        (("science_step_s",), ("job_s", "science_steps_per_s"), ("job_usd", "usd_per_kstep")),
+        ("science_steps_per_s",),
     ),
     "by-hand": Kind(
         by_hand.estimate_by_hand,

@@ -39,6 +39,7 @@ FIELD_OF_TERM = {
 }
 """Terms of formulas that a person's input has another name for."""
 FIELDS_OF_TERM = {
+    "items": ("steps",),
     "bytes_per_item": ("moved_bytes", "item_bytes"),
     "flops_per_item": ("flops",),
     "items_per_step": ("at_once",),

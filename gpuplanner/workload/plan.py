@@ -9,11 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.by_hand import ByHand
 from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.science import Science
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
 
-Workload = Annotated[Serving | Training | ByHand, Field(discriminator="kind")]
-WORKLOADS: tuple[type[Workload], ...] = (Serving, Training, ByHand)
+Workload = Annotated[Serving | Training | Science | ByHand, Field(discriminator="kind")]
+WORKLOADS: tuple[type[Workload], ...] = (Serving, Training, Science, ByHand)
 """Every workload kind, in the order of the wizard."""
 
 

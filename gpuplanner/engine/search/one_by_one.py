@@ -27,7 +27,10 @@ MOST_GPUS = 512
 
 
 class OneByOne:
-    """A space of the search; see `space.Space`. `rate`: the metric of items a second."""
+    """A space of the search; see `space.Space`. `rate`: the metric of items a second.
+
+    `splits`: GPUs share an item, so that what does not fit on few of them fits on more.
+    """
 
     def __init__(
         self,
@@ -36,12 +39,14 @@ class OneByOne:
         efficiencies: Efficiencies,
         estimator: Callable[[Plan, Any, Machine, Efficiencies], Estimate],
         rate: str,
+        splits: bool = False,
     ) -> None:
         self._plan = plan
         self._subject = subject
         self._efficiencies = efficiencies
         self._estimator = estimator
         self._rate = rate
+        self._splits = splits
 
     def prepare(self, machine: Machine) -> Prepared | None:
         made = [self._estimated(machine, 1)]
@@ -72,11 +77,12 @@ class OneByOne:
     def _estimated(self, machine: Machine, nodes: int) -> Estimate:
         return self._estimator(self._plan, self._subject, with_nodes(machine, nodes), self._efficiencies)
 
-    @staticmethod
-    def _missed(made: Estimate) -> bool:
-        """Whether one node misses a goal; what does not fit on one GPU does not fit on more."""
+    def _missed(self, made: Estimate) -> bool:
+        """Whether one node misses a goal; what does not fit on one GPU fits on more only where they share it."""
+        if made.memory.free < 0:
+            return self._splits
         figures = ((goal, made.metrics.get(goal.metric)) for goal in made.goals)
-        return made.memory.free >= 0 and any(figure and not goal.met(figure.value) for goal, figure in figures)
+        return any(figure and not goal.met(figure.value) for goal, figure in figures)
 
     def _computed(self, estimates: tuple[Estimate, ...]) -> Computed:
         constraints = self._plan.constraints
