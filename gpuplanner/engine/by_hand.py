@@ -13,7 +13,7 @@ from gpuplanner.engine.estimate import Estimate, Limit
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gemm import multiply_seconds, read_seconds
 from gpuplanner.engine.formulas.gpu_memory import slice_memory_bytes
-from gpuplanner.engine.formulas.items import batch_bytes, batch_flops, kernel_launch_seconds
+from gpuplanner.engine.formulas.items import batch_bytes, batch_flops, item_launch_seconds
 from gpuplanner.engine.formulas.training_memory import process_overhead_bytes
 from gpuplanner.engine.goals import goals_of
 from gpuplanner.engine.host import Duty
@@ -50,7 +50,7 @@ def estimate_by_hand(plan: Plan, _subject: None, machine: Machine, efficiencies:
     slower, limit = ("compute", Limit.COMPUTE) if compute_s >= memory_s else ("traffic", Limit.HBM)
     seconds: dict[str, tuple[Number, Limit]] = {
         slower: (compute_s if limit is Limit.COMPUTE else memory_s, limit),
-        "launch": (kernel_launch_seconds(float(work.kernels), reached["kernel_s"]), Limit.CPU),
+        "launch": (item_launch_seconds(float(work.kernels), reached["kernel_s"]), Limit.CPU),
     }
     if work.exchanged_bytes and machine.gpus > 1:
         over = Limit.NETWORK if machine.nodes > 1 else Limit.LINK

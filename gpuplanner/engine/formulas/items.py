@@ -42,7 +42,7 @@ def batch_flops(flops_per_item: Number, items_per_step: Number) -> Number:
 
 
 @formula(Unit.SECOND, "kernels · kernel_s", "")
-def kernel_launch_seconds(kernels: Number, kernel_s: Number) -> Number:
+def item_launch_seconds(kernels: Number, kernel_s: Number) -> Number:
     """Time that launching the kernels of a step takes."""
     return kernels * kernel_s
 
