@@ -1,7 +1,7 @@
 # `make run` opens the window, `make test` checks everything; each sets up what it needs first.
 # PYTHON=/path/to/python3.12 uses that interpreter; ARGS="…" goes to gpuplanner or to pytest.
 
-.PHONY: run test lint format messages screenshots lock
+.PHONY: run test lint format messages screenshots lock accuracy accuracy-fit accuracy-diff
 
 IN := .venv/bin/python
 export PYTHON
@@ -33,6 +33,22 @@ messages:
 screenshots:
 	@sh packaging/setup.sh test
 	@GPUPLANNER_SCREENSHOTS=docs/screenshots QT_QPA_PLATFORM=offscreen $(IN) -m pytest -m screenshots $(ARGS)
+
+# Every public measurement beside what the engine says of it: ACCURACY.md and docs/accuracy/.
+accuracy:
+	@sh packaging/setup.sh test
+	@$(IN) -m tests.accuracy.report $(ARGS)
+
+# Fits again without each source, run, GPU and chip (some minutes), and makes the ranges from what that misses.
+accuracy-fit:
+	@sh packaging/setup.sh test
+	@$(IN) -m tests.accuracy.left_out $(ARGS)
+	@$(IN) -m tests.accuracy.fit_ranges --write
+
+# How the predictions over models, GPUs and ways differ from those that are kept; ARGS=--keep keeps the new ones.
+accuracy-diff:
+	@sh packaging/setup.sh test
+	@$(IN) -m tests.accuracy.surface $(ARGS)
 
 # Resolves the dependencies of pyproject.toml anew, for every Python and system that it names.
 RESOLVE = $(IN) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url

@@ -24,6 +24,7 @@ from gpuplanner.engine.links import NETWORK
 from gpuplanner.engine.validation.collectives import MEASURED
 from gpuplanner.engine.validation.names import ResolvedNames
 from gpuplanner.engine.validation.rows import ValidationContext
+from gpuplanner.engine.validation.serving import OUTPUT, PREFILL
 from gpuplanner.figures import Rung
 from tests.accuracy import fit_collectives, fit_serving, fit_training
 from tests.accuracy.carry_measurements import ROOT, TO
@@ -84,9 +85,10 @@ def serving() -> Iterator[Left]:
             others = {case.gpu.id: case.gpu for case in rest}
             values = fit_serving.Fit(rest, start).run(QUICK)
             for case, off in zip(own, fit_serving.Fit(own).off(values), strict=True):
+                of_time = -off if case.metric in {PREFILL, OUTPUT} else off
                 yield Left(
                     case.row.file, case.row.id, case.metric, left, case.group,
-                    fit_serving._family(case), fit_serving._rung(case.gpu, others), float(off),
+                    fit_serving._family(case), fit_serving._rung(case.gpu, others), float(of_time),
                 )  # fmt: skip
 
 
