@@ -11,7 +11,11 @@ from gpuplanner.figures import Certainty, Figure
 from gpuplanner.messages import Message, msg
 from gpuplanner.units import HOURS_PER_MONTH, Unit
 
-PER_THOUSAND: Mapping[str, str] = {"items_per_s": "usd_per_kitem", "science_steps_per_s": "usd_per_kstep"}
+PER_THOUSAND: Mapping[str, str] = {
+    "items_per_s": "usd_per_kitem",
+    "science_steps_per_s": "usd_per_kstep",
+    "video_s_per_s": "usd_per_kvideo_s",
+}
 """By the metric of a rate, what a thousand of its items cost."""
 
 

@@ -29,6 +29,7 @@ class Limit(StrEnum):
     STORAGE = "storage"
     CPU = "cpu"
     LATENCY = "latency"
+    VIDEO = "video"
 
 
 @dataclass(frozen=True, slots=True)

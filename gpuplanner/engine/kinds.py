@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gpuplanner.catalog.efficiency import Efficiencies
-from gpuplanner.engine import by_hand, science
+from gpuplanner.engine import by_hand, science, transcoding
 from gpuplanner.engine.duty import serving_duty, training_duty
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.engine.host import Duty
@@ -107,6 +107,22 @@ KINDS: Mapping[str, Kind] = {
         ),
         (("science_step_s",), ("job_s", "science_steps_per_s"), ("job_usd", "usd_per_kstep")),
         ("science_steps_per_s",),
+    ),
+    "transcoding": Kind(
+        transcoding.estimate_transcoding,
+        _one_by_one(transcoding.estimate_transcoding, transcoding.NAMES.rate),
+        transcoding.duty,
+        transcoding.changes,
+        transcoding.STREAMS,
+        (
+            (transcoding.STREAMS, Unit.COUNT),
+            ("video_s_per_s", Unit.PER_S),
+            *JOB,
+            ("usd_per_kvideo_s", Unit.MONEY),
+            HOURLY,
+        ),
+        ((transcoding.STREAMS,), ("job_s", "video_s_per_s"), ("job_usd", "usd_per_kvideo_s")),
+        (transcoding.STREAMS,),
     ),
     "by-hand": Kind(
         by_hand.estimate_by_hand,

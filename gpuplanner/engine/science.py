@@ -16,7 +16,7 @@ from gpuplanner.engine.formulas import science as formulas
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gemm import multiply_seconds, read_seconds
 from gpuplanner.engine.formulas.gpu_memory import slice_memory_bytes
-from gpuplanner.engine.formulas.items import item_step_seconds, kernel_launch_seconds
+from gpuplanner.engine.formulas.items import item_step_seconds, item_launch_seconds
 from gpuplanner.engine.formulas.training_memory import process_overhead_bytes
 from gpuplanner.engine.goals import goals_of
 from gpuplanner.engine.host import Duty
@@ -102,7 +102,7 @@ def estimate_science(plan: Plan, _subject: None, machine: Machine, efficiencies:
     seconds: dict[str, tuple[Number, Limit]] = {
         "compute" if limit is Limit.COMPUTE else "traffic": (max(compute_s, memory_s), limit),
         "launch": (
-            kernel_launch_seconds(of_kind["kernels"], efficiencies.constants(TABLE, "launch")["kernel_s"]),
+            item_launch_seconds(of_kind["kernels"], efficiencies.constants(TABLE, "launch")["kernel_s"]),
             Limit.LATENCY,
         ),
     }

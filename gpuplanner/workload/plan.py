@@ -12,9 +12,10 @@ from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.science import Science
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
+from gpuplanner.workload.transcoding import Transcoding
 
-Workload = Annotated[Serving | Training | Science | ByHand, Field(discriminator="kind")]
-WORKLOADS: tuple[type[Workload], ...] = (Serving, Training, Science, ByHand)
+Workload = Annotated[Serving | Training | Science | Transcoding | ByHand, Field(discriminator="kind")]
+WORKLOADS: tuple[type[Workload], ...] = (Serving, Training, Science, Transcoding, ByHand)
 """Every workload kind, in the order of the wizard."""
 
 

@@ -6,6 +6,7 @@ from gpuplanner.catalog.entries import GpuProperty, PriceKind
 from gpuplanner.catalog.names import Kind, names_of
 from gpuplanner.catalog.overlays import overlay_files
 from gpuplanner.catalog.reading import load_catalog
+from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.links import Collective, reach
 from gpuplanner.engine.machine import Topology
 from gpuplanner.engine.machines import bare, machine_of
@@ -14,7 +15,10 @@ from gpuplanner.facts import Direction
 from gpuplanner.messages import InputError
 from gpuplanner.paths import shipped
 from gpuplanner.units import GIB
-from gpuplanner.workload.plan import MachineChoice
+from gpuplanner.workload.arithmetic import Arithmetic
+from gpuplanner.workload.plan import MachineChoice, Plan
+from gpuplanner.workload.science import Problem, Science
+from gpuplanner.workload.transcoding import EncodedCodec, Transcoding, VideoJob
 
 
 @pytest.fixture(scope="module")
@@ -114,3 +118,54 @@ def test_est26_an_unknown_gpu_is_refused_and_never_a_default(unknown, names, shi
 def test_est26_a_gpu_is_never_taken_for_one_of_a_like_name(names):
     assert names.resolve("H20", kind=Kind.GPU).id == "nvidia-h20-96gb"
     assert names.resolve("H200", kind=Kind.GPU).id != "nvidia-h20-96gb"
+
+
+def test_sel06_video_work_leaves_out_gpus_without_an_encoder(shipped_catalog, shipped_efficiencies):
+    """An H100 decodes and cannot encode; nor can an A100."""
+    plan = Plan(workload=Transcoding(job=VideoJob.ENCODE))
+    for gpu_id in ("nvidia-h100-sxm5-80gb", "nvidia-a100-sxm4-80gb"):
+        with pytest.raises(InputError) as raised:
+            estimate(plan, None, bare(shipped_catalog.gpus[gpu_id], 1), shipped_efficiencies)
+        assert raised.value.message.id == "transcoding.no_nvenc"
+    encodes = estimate(plan, None, bare(shipped_catalog.gpus["nvidia-l4"], 1), shipped_efficiencies)
+    assert encodes.metrics["live_streams"].value > 1
+
+
+def test_sel07_a_gpu_with_an_encoder_still_needs_the_library_in_the_container(shipped_catalog, shipped_efficiencies):
+    plan = Plan(workload=Transcoding(written_codec=EncodedCodec.H264))
+    made = estimate(plan, None, bare(shipped_catalog.gpus["nvidia-t4"], 1), shipped_efficiencies)
+    assert made.metrics["live_streams"].value >= 1
+    assert "transcoding.driver_library" in {message.id for message in made.remarks}
+
+
+def test_sel03_density_fitting_is_ranked_by_fp64(shipped_catalog, shipped_efficiencies):
+    """An A100 was up to ten times an L40: 19.5 against 1.4 TFLOPS of FP64."""
+    plan = Plan(workload=Science(problem=Problem.DENSE, elements=20_000))
+    a100, l40 = (
+        estimate(plan, None, bare(shipped_catalog.gpus[gpu_id], 1), shipped_efficiencies)
+        for gpu_id in ("nvidia-a100-sxm4-80gb", "nvidia-l40")
+    )
+    ratio = l40.metrics["science_step_s"].value / a100.metrics["science_step_s"].value
+    assert 7 < ratio < 15
+    assert "science.reduced_fp64" in {message.id for message in l40.remarks}
+
+
+def test_sel04_basecalling_asks_for_the_precision_and_is_not_ranked_by_fp64(shipped_catalog, shipped_efficiencies):
+    """By FP64 an H100 would be seventy L4; by what the network runs in it is six to nine."""
+
+    def ratio(arithmetic):
+        work = Science(problem=Problem.NETWORK, arithmetic=arithmetic, elements=1e6, values_each=1e9)
+        fast, slow = (
+            estimate(Plan(workload=work), None, bare(shipped_catalog.gpus[gpu_id], 1), shipped_efficiencies)
+            for gpu_id in ("nvidia-h100-pcie-80gb", "nvidia-l4")
+        )
+        named = {message.id for message in fast.remarks}
+        return slow.metrics["science_step_s"].value / fast.metrics["science_step_s"].value, named
+
+    for_fp64, warned = ratio(Arithmetic.FP64)
+    usual, _ = ratio(None)
+    in_int8, _ = ratio(Arithmetic.INT8)
+    assert "science.network_in_fp64" in warned
+    assert for_fp64 > 40
+    assert 5 < usual < 10
+    assert 5 < in_int8 < 10
