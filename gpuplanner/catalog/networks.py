@@ -22,8 +22,8 @@ class DiffusionNetwork(Network):
     """A pipeline that makes images or clips from text.
 
     `text_tokens`: to which every prompt is padded; `guided`: each step runs the network with and without the prompt, as
-    a batch twice as large (models with guidance distilled into them run it once). `width`, `height`, `frames`, `steps`:
-    what its card recommends.
+    a batch twice as large, or one after the other (`guided_apart`); models with guidance distilled into them run once.
+    `width`, `height`, `frames`, `steps`: what its card recommends.
     """
 
     denoiser: Annotated[UNet | DiffusionTransformer, Field(discriminator="kind")]
@@ -31,6 +31,7 @@ class DiffusionNetwork(Network):
     codec: LatentCodec
     text_tokens: int = Field(ge=1, le=100_000)
     guided: bool = True
+    guided_apart: bool = False
     width: int = Field(1024, ge=8, le=65536)
     height: int = Field(1024, ge=8, le=65536)
     frames: int = Field(1, ge=1, le=100_000)

@@ -1,0 +1,216 @@
+"""Work and memory of diffusion networks: grids of positions, what each does, and the time of one pass. No models here.
+
+A network is a tuple of grids; terms that are tuples have one number for each of them.
+"""
+
+from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum
+from gpuplanner.figures import formula
+from gpuplanner.units import Unit
+
+Numbers = tuple[Number, ...]
+LATENT = "Rombach et al., High-resolution image synthesis with latent diffusion models, CVPR 2022"
+GUIDANCE = "Ho, Salimans, Classifier-free diffusion guidance, 2022: each step runs with and without the prompt"
+FLASH = "Dao et al., FlashAttention-2, 2023: 4 · heads · head_dim FLOP for each pair of tokens"
+
+
+@formula(Unit.COUNT, "width_pixels / latent_scale · height_pixels / latent_scale", LATENT)
+def latent_positions(width_pixels: Number, height_pixels: Number, latent_scale: Number) -> Number:
+    """Positions of one latent frame."""
+    return width_pixels / latent_scale * height_pixels / latent_scale
+
+
+@formula(
+    Unit.COUNT, "1 + (frames − 1) / frames_per_latent", "the first frame stands alone in causal video autoencoders"
+)
+def latent_frame_count(frames: Number, frames_per_latent: Number) -> Number:
+    """Latent frames of a clip; 1 for an image."""
+    return 1.0 + (frames - 1.0) / frames_per_latent
+
+
+@formula(Unit.COUNT, "latent_pixels · density · (1 + (latent_frames − 1) · frame_spread)", "")
+def grid_positions(latent_pixels: Number, density: Number, latent_frames: Number, frame_spread: Number) -> Number:
+    """Positions of one grid of a network."""
+    return latent_pixels * density * (1.0 + (latent_frames - 1.0) * frame_spread)
+
+
+@formula(
+    Unit.FLOP,
+    "2 · Σ position_weights · (samples · positions + padding_positions) + 2 · samples · text_weights · text_tokens",
+    "2 FLOP per weight and position; positions are padded to tiles, and few of them leave the tensor cores unused",
+)
+def grid_flops(
+    position_weights: Numbers,
+    positions: Numbers,
+    samples: Number,
+    padding_positions: Number,
+    text_weights: Number,
+    text_tokens: Number,
+) -> Number:
+    """Multiplications of one pass with weights."""
+    grids = (w * (samples * p + padding_positions) for w, p in zip(position_weights, positions, strict=True))
+    return 2.0 * sum(grids, start=0.0) + 2.0 * samples * text_weights * text_tokens
+
+
+@formula(
+    Unit.FLOP, "4 · samples · Σ (attention_width · attending_positions² + cross_width · positions · text_tokens)", FLASH
+)
+def grid_attention_flops(
+    samples: Number,
+    attention_widths: Numbers,
+    attending_positions: Numbers,
+    cross_widths: Numbers,
+    positions: Numbers,
+    text_tokens: Number,
+) -> Number:
+    """Attention of one pass: each position to all of its grid (and the text where it joins them), and to the text."""
+    pairs = (
+        width * attending * attending + cross * own * text_tokens
+        for width, attending, cross, own in zip(
+            attention_widths, attending_positions, cross_widths, positions, strict=True
+        )
+    )
+    return 4.0 * samples * sum(pairs, start=0.0)
+
+
+@formula(Unit.BYTE, "samples · element_bytes · pass_share · Σ passed_elements · positions", "")
+def elementwise_bytes(
+    samples: Number, element_bytes: Number, pass_share: Number, passed_elements: Numbers, positions: Numbers
+) -> Number:
+    """What norms, activations and sums of one pass read and write; `pass_share` of it is left after fusing kernels."""
+    grids = sum((e * p for e, p in zip(passed_elements, positions, strict=True)), start=0.0)
+    return samples * element_bytes * pass_share * grids
+
+
+@formula(
+    Unit.BYTE, "samples · pair_bytes · Σ attention_heads · attending_positions²", "scores are written and read again"
+)
+def score_traffic_bytes(
+    samples: Number, pair_bytes: Number, attention_heads: Numbers, attending_positions: Numbers
+) -> Number:
+    """What attention moves that writes its matrix of scores to memory; 0 with flash attention (`pair_bytes` = 0)."""
+    pairs = (h * p * p for h, p in zip(attention_heads, attending_positions, strict=True))
+    return samples * pair_bytes * sum(pairs, start=0.0)
+
+
+@formula(
+    Unit.FLOP_PER_S,
+    "min(full_share · flop_per_s, utilisation · feeding_flop_per_s)",
+    "GeForce halves the rate with FP32 accumulation: there the units are busy before memory is",
+)
+def reached_flop_per_s(
+    flop_per_s: Number, full_share: Number, feeding_flop_per_s: Number, utilisation: Number
+) -> Number:
+    """The rate that matrices and convolutions reach.
+
+    `feeding_flop_per_s`: with FP16 accumulation, which tells what caches and registers can feed; the same where the GPU
+    has no second rate.
+    """
+    return minimum(full_share * flop_per_s, utilisation * feeding_flop_per_s)
+
+
+@formula(
+    Unit.SECOND,
+    "max(busy_s, kernels · kernel_s) + overlap_loss · min(busy_s, kernels · kernel_s) − busy_s",
+    "kernels are launched while earlier ones run, not all of them in time",
+)
+def exposed_launch_seconds(kernels: Number, kernel_s: Number, busy_s: Number, overlap_loss: Number) -> Number:
+    """Time that the GPU waits for the CPU to launch kernels, in a pass that keeps it busy for `busy_s`."""
+    launched = kernels * kernel_s
+    return maximum(busy_s, launched) + overlap_loss * minimum(busy_s, launched) - busy_s
+
+
+@formula(Unit.SECOND, "passes · pass_s", "")
+def repeated_seconds(passes: Number, pass_s: Number) -> Number:
+    """Time of equal passes one after the other."""
+    return passes * pass_s
+
+
+@formula(Unit.COUNT, "items_per_step · (1 + guided)", GUIDANCE)
+def guided_samples(items_per_step: Number, guided: Number) -> Number:
+    """Samples in one pass of the network."""
+    return items_per_step * (1.0 + guided)
+
+
+@formula(Unit.RATIO, "tiled_width · tiled_height / (width · height)", "tiles overlap by a quarter")
+def tiled_share(tiled_width: Number, tiled_height: Number, width: Number, height: Number) -> Number:
+    """How much more a codec does in tiles: pixels of all tiles over pixels of the image."""
+    return tiled_width * tiled_height / (width * height)
+
+
+@formula(Unit.BYTE, "component_parameters · bits_per_weight / 8", "")
+def component_bytes(component_parameters: Number, bits_per_weight: Number) -> Number:
+    """Weights of one component of a pipeline."""
+    return component_parameters * bits_per_weight / 8.0
+
+
+@formula(
+    Unit.BYTE,
+    "samples · element_bytes · live_share · (Σ kept_elements · positions + max(live_elements · positions))",
+    "",
+)
+def denoising_bytes(
+    samples: Number,
+    element_bytes: Number,
+    live_share: Number,
+    kept_elements: Numbers,
+    live_elements: Numbers,
+    positions: Numbers,
+) -> Number:
+    """Activations of one pass at their peak: what the second half of a UNet needs of the first, and the widest layer.
+
+    `live_share`: what allocators and libraries hold, over what the layers name.
+    """
+    kept = sum((e * p for e, p in zip(kept_elements, positions, strict=True)), start=0.0)
+    widest = _widest(live_elements, positions)
+    return samples * element_bytes * live_share * (kept + widest)
+
+
+@formula(Unit.BYTE, "samples · element_bytes · score_copies · max(layer_heads · attending_positions²)", "")
+def score_bytes(
+    samples: Number,
+    element_bytes: Number,
+    score_copies: Number,
+    layer_heads: Numbers,
+    attending_positions: Numbers,
+) -> Number:
+    """The matrices of scores of the widest layer; 0 with flash attention (`score_copies` = 0)."""
+    lengths = tuple(p * p for p in attending_positions)
+    return samples * element_bytes * score_copies * _widest(layer_heads, lengths)
+
+
+@formula(Unit.BYTE, "samples · element_bytes · live_tensors · max(channels · positions)", "")
+def codec_bytes(
+    samples: Number, element_bytes: Number, live_tensors: Number, channels: Numbers, positions: Numbers
+) -> Number:
+    """Activations of an autoencoder at their peak: so many tensors of its widest grid, libraries' copies included."""
+    return samples * element_bytes * live_tensors * _widest(channels, positions)
+
+
+@formula(Unit.BYTE, "component_bytes · layer_share", "")
+def fetched_layer_bytes(weight_bytes: Number, layer_share: Number) -> Number:
+    """What is on the GPU of a component whose layers are fetched one at a time, the next one on its way."""
+    return weight_bytes * layer_share
+
+
+@formula(Unit.SECOND, "fetches · fetched_bytes / (pcie_bytes_per_s · pcie_efficiency)", "over PCIe from host memory")
+def host_fetch_seconds(
+    fetches: Number, fetched_bytes: Number, pcie_bytes_per_s: Number, pcie_efficiency: Number
+) -> Number:
+    """Time that fetching weights from host memory takes."""
+    return fetches * fetched_bytes / (pcie_bytes_per_s * pcie_efficiency)
+
+
+@formula(Unit.BYTE, "samples · element_bytes · saved_share · Σ saved_elements · positions", "")
+def saved_activation_bytes(
+    samples: Number, element_bytes: Number, saved_share: Number, saved_elements: Numbers, positions: Numbers
+) -> Number:
+    """Activations that a forward pass keeps for the backward pass."""
+    grids = sum((e * p for e, p in zip(saved_elements, positions, strict=True)), start=0.0)
+    return samples * element_bytes * saved_share * grids
+
+
+def _widest(elements: Numbers, positions: Numbers) -> Number:
+    widest: Number = 0.0
+    for each, count in zip(elements, positions, strict=True):
+        widest = maximum(widest, each * count)
+    return widest
