@@ -29,6 +29,7 @@ class Unit(StrEnum):
     HOUR = "h"
     WATT = "W"
     JOULE = "J"
+    KILOWATT_HOUR = "kWh"
     HERTZ = "Hz"
     TOKEN = "token"
     TOKEN_PER_S = "token/s"
