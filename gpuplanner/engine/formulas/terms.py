@@ -248,6 +248,7 @@ TERM_UNITS: Mapping[str, Unit] = {
     "loss_passes": Unit.COUNT,
     "lost_bytes": Unit.BYTE,
     "lost_share": Unit.RATIO,
+    "machine_w": Unit.WATT,
     "matrices_s": Unit.SECOND,
     "matrix_s": Unit.SECOND,
     "max_batched_tokens": Unit.TOKEN,

@@ -1,0 +1,51 @@
+"""Answers a question about a plan on its machine, with the derivation of every figure where that is asked for."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.catalog.entries import Rule
+from gpuplanner.engine.answers.answer import HOLDERS, Answer
+from gpuplanner.engine.answers.asking import Asking
+from gpuplanner.engine.deriving import derived
+from gpuplanner.engine.limits import missing_fact
+from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.origins import WatchedEfficiencies, finder
+from gpuplanner.facts import MissingFactError
+from gpuplanner.figures import Origin, recording
+from gpuplanner.messages import InputError
+from gpuplanner.workload.plan import Plan
+
+Question = Callable[[Asking], Answer]
+
+
+def answered(
+    question: Question,
+    plan: Plan,
+    subject: Any,
+    machine: Machine,
+    efficiencies: Efficiencies,
+    rules: Iterable[Rule] = (),
+    *,
+    explained: bool = False,
+) -> Answer:
+    """The answer to a question about a plan. `explained`: with the derivation of every figure.
+
+    Raises InputError when the question cannot be asked of this plan, or when a fact is missing that it needs.
+    """
+    try:
+        if not explained:
+            return question(Asking(plan, subject, machine, efficiencies, rules))
+        watched = WatchedEfficiencies(efficiencies)
+        asking = Asking(plan, subject, machine, watched, rules)
+        with recording() as kept:
+            answer = question(asking)
+    except MissingFactError as error:
+        raise InputError(missing_fact(error)) from None
+    finders = [finder(made.plan, subject, made.machine, made.way, watched.used) for made in asking.made]
+
+    def find(name: str, value: Any) -> Origin | None:
+        found = asking.origin_of(name, value)
+        return found or next((origin for find in finders if (origin := find(name, value))), None)
+
+    return derived(answer, kept, find, HOLDERS)

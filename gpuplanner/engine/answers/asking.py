@@ -1,0 +1,86 @@
+"""What a question works with: the plan on its machine, rules of thumb, what a person typed in. Answers nothing.
+
+Everything that is estimated, looked up or typed in goes through here, so that an explanation can name its origin.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from gpuplanner.catalog.efficiency import Efficiencies, Efficiency
+from gpuplanner.catalog.entries import Rule
+from gpuplanner.engine.estimate import Estimate
+from gpuplanner.engine.estimating import estimate
+from gpuplanner.engine.host import Duty
+from gpuplanner.engine.kinds import KINDS
+from gpuplanner.engine.machine import Machine
+from gpuplanner.figures import Certainty, Figure, Origin, exact
+from gpuplanner.messages import msg
+from gpuplanner.units import Unit
+from gpuplanner.workload.plan import Plan
+
+TABLE = "answers"
+
+
+class Asking:
+    """One question being answered."""
+
+    def __init__(
+        self, plan: Plan, subject: Any, machine: Machine, efficiencies: Efficiencies, rules: Iterable[Rule] = ()
+    ) -> None:
+        self.plan = plan
+        self.subject = subject
+        self.machine = machine
+        self.efficiencies = efficiencies
+        self.made: list[Estimate] = []
+        self._rules = tuple(rules)
+        self._typed: dict[str, list[float]] = {}
+
+    def estimate(self, machine: Machine | None = None, **changed: Any) -> Estimate:
+        """The plan's estimate, on another machine or with fields of its workload changed.
+
+        Raises InputError when the plan cannot be run so.
+        """
+        plan = self.plan
+        if changed:
+            plan = plan.model_copy(update={"workload": plan.workload.model_copy(update=changed)})
+        made = estimate(plan, self.subject, machine or self.machine, self.efficiencies, self._rules)
+        self.made.append(made)
+        return made
+
+    def duty(self, made: Estimate) -> Duty:
+        """What the run asks of its host: bytes of weights, checkpoints and data."""
+        return KINDS[self.plan.workload.kind].duty(made, self.subject, self.efficiencies)
+
+    def typed(self, term: str, value: float, unit: Unit) -> Figure:
+        """A number that the person typed in, under the term that formulas take it as."""
+        self._typed.setdefault(term, []).append(value)
+        return Figure(value, unit, Certainty.USER, value, value)
+
+    def rule(self, variant: str, term: str, unit: Unit) -> Figure:
+        """A rule of thumb of the table of answers, with its low and high end."""
+        found: Efficiency = self.efficiencies.constants(TABLE, variant)
+        return Figure(found[term], unit, Certainty.RULE, found["low"], found["high"], why=msg("host.why_rule_of_thumb"))
+
+    def typed_or_rule(self, value: float | None, variant: str, term: str, unit: Unit) -> Figure:
+        """What was typed in, else the rule of thumb."""
+        return self.rule(variant, term, unit) if value is None else self.typed(term, value, unit)
+
+    def origin_of(self, name: str, value: Any) -> Origin | None:
+        """Where a number that was typed in comes from; None for any other."""
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            return None
+        if any(math.isclose(value, typed, rel_tol=1e-12) for typed in self._typed.get(name, ())):
+            return Origin(Certainty.USER, note=msg("answers.origin.typed"))
+        return None
+
+    def hourly(self, typed: float | None) -> Figure | None:
+        """What all machines of the plan cost for an hour: typed in, or the published price; None when not known."""
+        if typed is not None:
+            return self.typed("usd_per_hour", typed, Unit.MONEY_PER_HOUR)
+        return (self.made[0] if self.made else self.estimate()).metrics.get("usd_per_hour")
+
+
+def plain(value: float, unit: Unit) -> Figure:
+    """A number that follows from formats and counts alone."""
+    return exact(value, unit)

@@ -1,0 +1,101 @@
+"""How long the weights take to load from a given storage, and a replica to start from nothing."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gpuplanner.engine.answers.answer import Answer, Line
+from gpuplanner.engine.answers.asking import Asking, plain
+from gpuplanner.engine.answers.working import worked
+from gpuplanner.engine.formulas.answers_time import (
+    cold_start_seconds,
+    weight_copy_seconds,
+    weight_load_seconds,
+    weight_read_seconds,
+)
+from gpuplanner.engine.links import host_link_bytes_per_s
+from gpuplanner.facts import MissingFactError
+from gpuplanner.figures import Figure
+from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.units import Display, Unit, show, show_duration
+from gpuplanner.workload.serving import Serving
+
+
+class Storage(StrEnum):
+    """Where the weights lie."""
+
+    LOCAL = "local"
+    NETWORK = "network"
+    OBJECT = "object"
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """What the question is asked with. `bytes_per_s`: what one node reads, typed in; None: the rule of thumb."""
+
+    storage: Storage = Storage.LOCAL
+    bytes_per_s: float | None = None
+    process_start_s: float | None = None
+    engine_start_s: float | None = None
+
+    def __call__(self, asking: Asking) -> Answer:
+        """The answer: reading, copying to the GPUs, and the whole start."""
+        started = cold_start(asking, self)
+        parts = ("weights", "rate", "read", "copy", "load", "process", "engine", "cold_start")
+        lines = tuple(Line(f"load.{name}", started.get(name)) for name in parts if name in started)
+        load, whole = started["load"], started.get("cold_start")
+        says = msg("answers.load.says", load=str(show_duration(load.value)), storage=storage_name(self.storage))
+        if whole is not None:
+            says = msg("answers.load.says_cold", first=says, cold=str(show_duration(whole.value)))
+        unknown = [msg("answers.load.image_unknown")] if whole is not None else []
+        if "copy" not in started:
+            unknown.append(msg("answers.load.link_unknown", gpu=asking.machine.gpu.name))
+        remarks = [msg("answers.load.again")]
+        if self.bytes_per_s is None:
+            rate = str(show(started["rate"].value, Unit.BYTE_PER_S, Display()))
+            remarks.append(msg("answers.load.rule_rate", rate=rate))
+        if asking.machine.nodes > 1:
+            remarks.append(msg("answers.load.each_node", nodes=asking.machine.nodes))
+        return Answer("load", says, lines, unknown=tuple(unknown), remarks=tuple(remarks))
+
+
+def storage_name(storage: Storage) -> Message:
+    """What a storage is called."""
+    return msg(f"answers.storage.{storage.value}")
+
+
+def cold_start(asking: Asking, given: Loading) -> dict[str, Figure]:
+    """The figures of a start by name; without those of a server where the plan is no serving plan.
+
+    Raises InputError for plans that have no weights to load.
+    """
+    size = _weight_bytes(asking)
+    rate = asking.typed_or_rule(
+        given.bytes_per_s, f"storage {given.storage.value}", "storage_bytes_per_s", Unit.BYTE_PER_S
+    )
+    found = {"weights": size, "rate": rate, "read": worked(weight_read_seconds, size, rate)}
+    made = asking.made[0]
+    held = next((part.figure for part in made.memory.phases[0].parts if part.id in {"weights", "base"}), None)
+    try:
+        link = host_link_bytes_per_s(asking.machine.gpu)
+    except MissingFactError:
+        link = None
+    if held is not None and link is not None:
+        found["copy"] = worked(weight_copy_seconds, held, plain(link, Unit.BYTE_PER_S))
+        found["load"] = worked(weight_load_seconds, found["read"], found["copy"])
+    else:
+        found["load"] = found["read"]
+    workload = asking.plan.workload
+    if isinstance(workload, Serving):
+        eager = "engine eager" if workload.eager else "engine"
+        found["process"] = asking.typed_or_rule(given.process_start_s, "process", "process_start_s", Unit.SECOND)
+        found["engine"] = asking.typed_or_rule(given.engine_start_s, eager, "engine_start_s", Unit.SECOND)
+        found["cold_start"] = worked(cold_start_seconds, found["process"], found["load"], found["engine"])
+    return found
+
+
+def _weight_bytes(asking: Asking) -> Figure:
+    made = asking.estimate()
+    size = asking.duty(made).weight_file_bytes
+    if size <= 0:
+        raise InputError(msg("answers.load.no_weights"))
+    return plain(size, Unit.BYTE)
