@@ -15,10 +15,6 @@ GPU_COLUMNS = ("gpu", "gpu_or_system")
 # What no catalog entry is: other products, and rows that do not name theirs.
 REFUSED_GPUS = {
     "RTX 4070 Ti",
-    "RTX 3070 Ti",
-    "RTX 4090 Laptop",
-    "RTX 2070",
-    "GTX 1080 Ti",
     "N/A",
     "(Intel GPU doc)",
     "GPU shared with ComfyUI",
