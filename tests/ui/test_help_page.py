@@ -76,7 +76,7 @@ def test_diagnostics_are_copied_as_markdown(session):
     text = QGuiApplication.clipboard().text()
     assert text.startswith("| gpuplanner | |\n| --- | --- |\n")
     assert f"| Version | {__version__} |" in text
-    assert "155 GPUs" in text
+    assert "151 GPUs" in text
     assert "Inter" in text
     assert session.notices.kept[-1].message.id == "ui.diagnostics.copied"
 
