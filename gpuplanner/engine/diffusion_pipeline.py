@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpuplanner.catalog.diffusion_parts import DiffusionTransformer, LatentCodec, UNet
-from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.catalog.efficiency import Efficiencies, Efficiency
 from gpuplanner.catalog.networks import DiffusionNetwork
 from gpuplanner.engine.diffusion_rates import BITS, TABLE, Rates, pass_seconds, rates_of
-from gpuplanner.engine.diffusion_stages import Stage, decoder_stages, denoiser_stages
+from gpuplanner.engine.diffusion_stages import Stage, decoder_stages, denoiser_stages, encoder_stages
 from gpuplanner.engine.diffusion_work import Grids, Latents, Pass, denoising_peak, grids_of, pass_of
 from gpuplanner.engine.estimate import Limit
 from gpuplanner.engine.formulas import diffusion as formulas
@@ -125,7 +125,7 @@ def memory_phases(
     together = sizes.guided and not network.guided_apart
     samples = formulas.guided_samples(items, float(together))
     denoising = denoising_peak(grids, samples, 4.0 if wide else 2.0, held["live_share"], copies)
-    decoding = _decoding_bytes(work, network, sizes, latents, efficiencies)
+    decoding = decoding_peak(work, network, sizes, efficiencies)
     phases: dict[str, dict[str, Number]] = {}
     for phase, own in (("encode", "text_encoder"), ("denoise", "denoiser"), ("decode", "codec")):
         parts = dict(_resident(work, weights, own, layers_of(network)))
@@ -144,23 +144,39 @@ def _resident(work: Diffusion, weights: Weights, own: str, layers: int) -> dict[
     return {own: formulas.fetched_layer_bytes(known[own], 2.0 / layers) if own != "codec" else known[own]}
 
 
-def _decoding_bytes(
-    work: Diffusion, network: DiffusionNetwork, sizes: Sizes, latents: Latents, efficiencies: Efficiencies
-) -> Number:
-    codec = network.codec
-    stages = decoder_stages(codec)
-    wide = codec_precision(codec, work.precision) is DiffusionPrecision.FP32
-    held = efficiencies.constants(TABLE, "memory 32" if wide else "memory 16")
+def decoding_peak(work: Diffusion, network: DiffusionNetwork, sizes: Sizes, efficiencies: Efficiencies) -> Number:
+    """Activations of the decoder at their peak, of a slice or a tile where it works in those."""
+    grids, samples = _codec_grids(decoder_stages(network.codec), work, network, sizes)
+    held, element_bytes = _codec_memory(work, network, efficiencies)
+    return formulas.codec_bytes(
+        samples, element_bytes, held["decoder_tensors"], _entering(network.codec), grids.positions
+    )
+
+
+def encoding_peak(work: Diffusion, network: DiffusionNetwork, sizes: Sizes, efficiencies: Efficiencies) -> Number:
+    """Activations of the encoder at their peak, which editing and training need."""
+    grids, samples = _codec_grids(encoder_stages(network.codec), work, network, sizes)
+    held, element_bytes = _codec_memory(work, network, efficiencies)
+    channels = tuple(float(width) for width in network.codec.channels)
+    return formulas.codec_bytes(samples, element_bytes, held["encoder_tensors"], channels, grids.positions)
+
+
+def _codec_grids(
+    stages: tuple[Stage, ...], work: Diffusion, network: DiffusionNetwork, sizes: Sizes
+) -> tuple[Grids, float]:
+    """The grids that an autoencoder has in memory at once, and for how many items."""
+    codec, latents = network.codec, latents_of(sizes, network)
     pixels = latents.pixels
     if work.vae_tiling:
         side = min(sizes.width, codec.tile), min(sizes.height, codec.tile)
         pixels = formulas.latent_positions(float(side[0]), float(side[1]), float(codec.scale))
     frames = min(float(latents.frames), codec.at_once + 1.0) if codec.at_once else latents.frames
-    grids = grids_of(stages, Latents(pixels, frames))
-    samples = 1.0 if work.vae_slicing else float(work.at_once)
-    return formulas.codec_bytes(
-        samples, 4.0 if wide else 2.0, held["decoder_tensors"], _entering(codec), grids.positions
-    )
+    return grids_of(stages, Latents(pixels, frames)), 1.0 if work.vae_slicing else float(work.at_once)
+
+
+def _codec_memory(work: Diffusion, network: DiffusionNetwork, efficiencies: Efficiencies) -> tuple[Efficiency, float]:
+    wide = codec_precision(network.codec, work.precision) is DiffusionPrecision.FP32
+    return efficiencies.constants(TABLE, "memory 32" if wide else "memory 16"), 4.0 if wide else 2.0
 
 
 def _entering(codec: LatentCodec) -> tuple[float, ...]:
@@ -200,16 +216,17 @@ def pipeline_seconds(
     seconds: dict[str, tuple[Number, Limit]] = {
         name: (formulas.repeated_seconds(steps, each), limit) for name, (each, limit) in step.items()
     }
-    seconds["text_encoder"] = (_encoding_seconds(work, network, sizes, machine, efficiencies), Limit.COMPUTE)
+    seconds["text_encoder"] = (prompt_seconds(work, network, sizes, machine, efficiencies), Limit.COMPUTE)
     seconds["codec"] = (decoding_seconds(work, network, sizes, machine, efficiencies), Limit.COMPUTE)
     if work.offload is not PipelineOffload.NONE:
         seconds["fetch"] = (_fetching_seconds(work, network, steps, machine, efficiencies), Limit.LINK)
     return seconds
 
 
-def _encoding_seconds(
+def prompt_seconds(
     work: Diffusion, network: DiffusionNetwork, sizes: Sizes, machine: Machine, efficiencies: Efficiencies
 ) -> Number:
+    """Time to encode the prompts of a batch, and the empty one where there is guidance."""
     precision = text_precision(work)
     stored = precision if precision is DiffusionPrecision.FP32 else DiffusionPrecision.BF16
     rates = rates_of(machine.gpu, float(machine.gpu_fraction), stored, work.runtime, efficiencies)
@@ -227,10 +244,10 @@ def decoding_seconds(
     work: Diffusion, network: DiffusionNetwork, sizes: Sizes, machine: Machine, efficiencies: Efficiencies
 ) -> Number:
     """Time to decode a batch, tiles that overlap included."""
-    return codec_seconds(decoder_stages(network.codec), work, network, sizes, machine, efficiencies)
+    return stages_seconds(decoder_stages(network.codec), work, network, sizes, machine, efficiencies)
 
 
-def codec_seconds(
+def stages_seconds(
     stages: tuple[Stage, ...],
     work: Diffusion,
     network: DiffusionNetwork,

@@ -34,9 +34,7 @@ class Rates:
     """Reached rates of one GPU for one component of a pipeline, and the bytes of an activation."""
 
     flop_per_s: Number
-    utilisation: float
     attention_flop_per_s: Number
-    attention_utilisation: float
     hbm_bytes_per_s: Number
     hbm_share: float
     pass_share: float
@@ -84,22 +82,21 @@ def rates_of(
     software = efficiencies.constants(TABLE, f"runtime {runtime.value}")
     full = precision is DiffusionPrecision.FP32
     if full:
-        rate, attention, attention_share = _thirty_two_bits(gpu, reached["tf32"], shares["fp32"])
+        rate = attention = _thirty_two_bits(gpu, reached["tf32"], shares["fp32"])
         if flash and runtime is not DiffusionRuntime.TENSORRT:
-            attention, attention_share = gpu.value(GpuProperty.FP32_FLOP_PER_S), shares["fp32_attention"]
+            vector = gpu.value(GpuProperty.FP32_FLOP_PER_S)
+            attention = formulas.reached_flop_per_s(vector, 1.0, vector, shares["fp32_attention"])
     else:
         peak, fast = sixteen_bit_peaks(gpu, precision)
         used = fast if runtime is DiffusionRuntime.TENSORRT else peak
         rate = formulas.reached_flop_per_s(used, shares["full_share"], fast, reached["sixteen"])
-        attention, attention_share = peak, reached["attention"]
+        attention = formulas.reached_flop_per_s(peak, shares["full_share"], fast, reached["attention"])
         if is_native(precision, runtime, gpu):
             eight = gpu.value(EIGHT_BITS[precision])
             rate = formulas.reached_flop_per_s(eight, shares["full_share"], eight, reached["eight"])
     return Rates(
         flop_per_s=rate * gpu_fraction,
-        utilisation=1.0,
         attention_flop_per_s=attention * gpu_fraction,
-        attention_utilisation=attention_share,
         hbm_bytes_per_s=gpu.value(GpuProperty.HBM_BYTES_PER_S) * gpu_fraction,
         hbm_share=shares["hbm_share"],
         pass_share=software["pass_share"],
@@ -111,19 +108,19 @@ def rates_of(
     )
 
 
-def _thirty_two_bits(gpu: Gpu, tf32_share: float, fp32_share: float) -> tuple[Number, float, float]:
+def _thirty_two_bits(gpu: Gpu, tf32_share: float, fp32_share: float) -> Number:
     """PyTorch's FP32: TF32 where there are tensor cores for it (convolutions by default, matrices when allowed)."""
     tensor = gpu.known(GpuProperty.TF32_FLOP_PER_S)
     if tensor is not None:
-        return formulas.reached_flop_per_s(tensor.value, 1.0, tensor.value, tf32_share), tensor.value, tf32_share
+        return formulas.reached_flop_per_s(tensor.value, 1.0, tensor.value, tf32_share)
     peak = gpu.value(GpuProperty.FP32_FLOP_PER_S)
-    return formulas.reached_flop_per_s(peak, fp32_share, peak, fp32_share), peak, 1.0
+    return formulas.reached_flop_per_s(peak, fp32_share, peak, fp32_share)
 
 
 def pass_seconds(work: Pass, rates: Rates) -> dict[str, tuple[Number, Limit]]:
     """The parts of one pass: matrices and convolutions, attention, elementwise traffic, waiting for launches."""
-    matrices = multiply_seconds(work.flops, rates.flop_per_s, rates.utilisation)
-    attention = multiply_seconds(work.attention_flops, rates.attention_flop_per_s, rates.attention_utilisation)
+    matrices = multiply_seconds(work.flops, rates.flop_per_s, 1.0)
+    attention = multiply_seconds(work.attention_flops, rates.attention_flop_per_s, 1.0)
     moved = passed_bytes(work, rates.element_bytes, rates.pass_share, rates.pair_bytes)
     elementwise = read_seconds(moved, rates.hbm_bytes_per_s, rates.hbm_share)
     launch = formulas.exposed_launch_seconds(

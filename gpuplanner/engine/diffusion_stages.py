@@ -6,9 +6,13 @@ together do at one of its positions, so that operations and memory follow for ev
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from math import ceil
 
 from gpuplanner.catalog.diffusion_parts import DiffusionTransformer, LatentCodec, TransformerBlocks, UNet
 
+HEAD_TILE = 64
+"""Flash attention works on heads of multiples of this width; narrower ones are filled up."""
 CONV = 9.0
 """Weights of a 3 × 3 convolution for each pair of channels."""
 
@@ -18,13 +22,13 @@ class Stage:
     """One grid. Numbers are for one position of it, all layers together, unless said.
 
     `density`: positions for each latent pixel, `spread`: frames of the grid for each latent frame after the first;
-    `linear_weights` and `conv_weights`: parameters that are multiplied
-    there; `text_weights`: multiplied for each text token; `attention_width`: summed over the layers whose positions
-    attend to each other (`joined`: and to the text), `cross_width` over those that attend to the text alone; `heads`:
-    summed over the former, `layer_heads` of one; `passed_elements`: read and written by elementwise kernels;
-    `live_elements`: alive at once in the widest layer; `kept_elements`: kept through a UNet for its second half;
-    `saved_elements`: kept for a backward pass, `block_elements` where only the inputs of blocks are; `kernels`:
-    launched for the whole grid.
+    `linear_weights` and `conv_weights`: parameters that are multiplied there; `text_weights`: multiplied for each text
+    token; `attention_width`: heads filled up to tiles, summed over the layers whose positions attend to each other
+    (`joined`: and to the text), `cross_width` over those that attend to the text alone; `heads`: summed over the
+    former, `layer_heads` of one; `passed_elements`: read and written by elementwise kernels; `live_elements`: alive at
+    once in the widest layer; `kept_elements`: kept through a UNet for its second half; `saved_elements`: kept for a
+    backward pass, `block_elements` where only the inputs of blocks are; `kernels`: launched for the whole grid;
+    `adapted_width`: inputs and outputs of the matrices of attention, which carry adapters.
     """
 
     density: float
@@ -43,6 +47,12 @@ class Stage:
     saved_elements: float = 0.0
     block_elements: float = 0.0
     kernels: float = 0.0
+    adapted_width: float = 0.0
+
+
+def _tiled(head_width: float) -> float:
+    """Width of a head as tensor cores multiply it."""
+    return ceil(head_width / HEAD_TILE) * HEAD_TILE
 
 
 class _Counter:
@@ -50,7 +60,9 @@ class _Counter:
 
     def __init__(self, density: float, spread: float = 1.0) -> None:
         self.density, self.spread = density, spread
-        self.linear = self.conv = self.text = self.attention = self.cross = self.heads = self.layer_heads = 0.0
+        self.linear = self.conv = self.text = self.attention = self.cross = self.heads = self.layer_heads = (
+            self.adapted
+        ) = 0.0
         self.passed = self.live = self.kept = self.saved = self.blocks = self.kernels = 0.0
 
     def convolution(self, inputs: float, outputs: float, weights: float = CONV) -> None:
@@ -71,8 +83,9 @@ class _Counter:
         """A transformer of a UNet: each block attends to the grid, then to the text, then a gated MLP of 4 widths."""
         self.linear += 2 * width * width + depth * (6 + 12) * width * width
         self.text += depth * 2 * context * width
-        self.attention += depth * width
-        self.cross += depth * width
+        self.attention += depth * heads * _tiled(width / heads)
+        self.cross += depth * heads * _tiled(width / heads)
+        self.adapted += depth * (14 * width + 2 * context)
         self.heads += depth * heads
         self.layer_heads = max(self.layer_heads, heads)
         self.passed += (10 + 43 * depth) * width
@@ -85,9 +98,11 @@ class _Counter:
         return Stage(
             self.density, self.spread, self.linear, self.conv, self.text, self.attention, self.cross, self.heads,
             self.layer_heads, False, self.passed, self.live, self.kept, self.saved, self.blocks, self.kernels,
+            self.adapted,
         )  # fmt: skip
 
 
+@cache
 def denoiser_stages(network: UNet | DiffusionTransformer) -> tuple[Stage, ...]:
     """The grids of what denoises."""
     return _unet(network) if isinstance(network, UNet) else tuple(_transformer(network))
@@ -140,6 +155,7 @@ def _blocks(network: DiffusionTransformer, blocks: TransformerBlocks, density: f
     width, mlp, layers = float(network.width), float(blocks.mlp_width), float(blocks.layers)
     gated = 3.0 if blocks.gated else 2.0
     weights = 4 * width * width + gated * width * mlp
+    attention = width / network.head_width * _tiled(network.head_width)
     joint, cross = blocks.attends == "joint", blocks.attends == "cross"
     passed, live, saved, kernels = (
         (42 * width + gated * mlp, max(2 * width + gated * mlp, 10 * width), 17 * width + gated * mlp, 60.0)
@@ -153,8 +169,8 @@ def _blocks(network: DiffusionTransformer, blocks: TransformerBlocks, density: f
         1.0 / network.patch[0],
         linear_weights=layers * (weights + (2 * width * width if cross else 0.0)),
         text_weights=layers * (2 * width * width if cross else weights),
-        attention_width=layers * width,
-        cross_width=layers * width if cross else 0.0,
+        attention_width=layers * attention,
+        cross_width=layers * attention if cross else 0.0,
         heads=layers * width / network.head_width,
         layer_heads=width / network.head_width,
         joined=not cross,
@@ -163,9 +179,11 @@ def _blocks(network: DiffusionTransformer, blocks: TransformerBlocks, density: f
         saved_elements=layers * saved,
         block_elements=layers * width,
         kernels=layers * kernels,
+        adapted_width=layers * (16 * width if joint or cross else 6 * width + 3 * mlp * blocks.gated),
     )
 
 
+@cache
 def decoder_stages(codec: LatentCodec) -> tuple[Stage, ...]:
     """The grids of the decoder, full resolution first: three residual blocks a level, from the latents up."""
     levels = _codec_levels(codec)
@@ -184,6 +202,7 @@ def decoder_stages(codec: LatentCodec) -> tuple[Stage, ...]:
     return tuple(counter.stage() for counter in levels)
 
 
+@cache
 def encoder_stages(codec: LatentCodec) -> tuple[Stage, ...]:
     """The grids of the encoder, full resolution first: two residual blocks a level, down to the latents."""
     levels = _codec_levels(codec)

@@ -8,6 +8,8 @@ from gpuplanner.figures import formula
 from gpuplanner.units import Unit
 
 Numbers = tuple[Number, ...]
+CHECKPOINTS = "Chen et al., Training deep nets with sublinear memory cost, 2016"
+ZERO = "Rajbhandari et al., ZeRO, SC 2020 (arXiv:1910.02054)"
 LATENT = "Rombach et al., High-resolution image synthesis with latent diffusion models, CVPR 2022"
 GUIDANCE = "Ho, Salimans, Classifier-free diffusion guidance, 2022: each step runs with and without the prompt"
 FLASH = "Dao et al., FlashAttention-2, 2023: 4 · heads · head_dim FLOP for each pair of tokens"
@@ -207,6 +209,66 @@ def saved_activation_bytes(
     """Activations that a forward pass keeps for the backward pass."""
     grids = sum((e * p for e, p in zip(saved_elements, positions, strict=True)), start=0.0)
     return samples * element_bytes * saved_share * grids
+
+
+@formula(
+    Unit.BYTE,
+    "samples · element_bytes · saved_share · (Σ block_elements · positions + 2 · max(live_elements · positions))",
+    CHECKPOINTS,
+)
+def checkpointed_bytes(
+    samples: Number,
+    element_bytes: Number,
+    saved_share: Number,
+    block_elements: Numbers,
+    live_elements: Numbers,
+    positions: Numbers,
+) -> Number:
+    """What is kept where blocks are computed again: their inputs, and the widest block with its gradients."""
+    inputs = sum((e * p for e, p in zip(block_elements, positions, strict=True)), start=0.0)
+    return samples * element_bytes * saved_share * (inputs + 2.0 * _widest(live_elements, positions))
+
+
+@formula(Unit.PARAMETER, "lora_rank · adapted_width", "Hu et al., LoRA, ICLR 2022 (arXiv:2106.09685)")
+def attention_adapter_parameters(lora_rank: Number, adapted_width: Number) -> Number:
+    """Parameters of adapters; `adapted_width`: inputs and outputs of all matrices that have one."""
+    return lora_rank * adapted_width
+
+
+@formula(Unit.BYTE, "trained_parameters · bytes_per_trained / state_shards", ZERO)
+def trained_bytes(trained_parameters: Number, bytes_per_trained: Number, state_shards: Number) -> Number:
+    """Gradients, optimizer states or copies of what is trained, on one rank."""
+    return trained_parameters * bytes_per_trained / state_shards
+
+
+@formula(
+    Unit.SECOND, "pass_s · (1 + backward_passes + recomputed_passes)", "the backward pass of a matrix is two of it"
+)
+def trained_pass_seconds(pass_s: Number, backward_passes: Number, recomputed_passes: Number) -> Number:
+    """Time of forward and backward from that of forward: two more with gradients of weights, one without them."""
+    return pass_s * (1.0 + backward_passes + recomputed_passes)
+
+
+@formula(
+    Unit.BYTE, "samples · adapter_bytes · adapted_width · positions · (1 + backward_passes + recomputed_passes)", ""
+)
+def adapter_traffic_bytes(
+    samples: Number,
+    adapter_bytes: Number,
+    adapted_widths: Numbers,
+    positions: Numbers,
+    backward_passes: Number,
+    recomputed_passes: Number,
+) -> Number:
+    """What adapters read and write beside the matrices they stand by, casts to FP32 and back included."""
+    grids = sum((w * p for w, p in zip(adapted_widths, positions, strict=True)), start=0.0)
+    return samples * adapter_bytes * grids * (1.0 + backward_passes + recomputed_passes)
+
+
+@formula(Unit.SECOND, "max(exchange_s − hidden_share · backward_s, 0)", "gradients are summed while earlier layers run")
+def exposed_exchange_seconds(exchange_s: Number, hidden_share: Number, backward_s: Number) -> Number:
+    """Time of summing gradients that the last backward pass of a step does not hide."""
+    return maximum(exchange_s - hidden_share * backward_s, 0.0)
 
 
 def _widest(elements: Numbers, positions: Numbers) -> Number:
