@@ -14,7 +14,7 @@ from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.host import Duty
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machine import Machine
-from gpuplanner.figures import Certainty, Figure, Origin, exact
+from gpuplanner.figures import Certainty, Figure, Origin, exact, recording
 from gpuplanner.messages import msg
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
@@ -35,6 +35,15 @@ class Asking:
         self.made: list[Estimate] = []
         self._rules = tuple(rules)
         self._typed: dict[str, list[float]] = {}
+        self._base: Estimate | None = None
+        self._tried: dict[str, list[float]] = {}
+
+    @property
+    def base(self) -> Estimate:
+        """The plan's estimate as it stands. Raises InputError when it cannot be run on its machine."""
+        if self._base is None:
+            self._base = self.estimate()
+        return self._base
 
     def estimate(self, machine: Machine | None = None, **changed: Any) -> Estimate:
         """The plan's estimate, on another machine or with fields of its workload changed.
@@ -47,6 +56,19 @@ class Asking:
         made = estimate(plan, self.subject, machine or self.machine, self.efficiencies, self._rules)
         self.made.append(made)
         return made
+
+    def trial(self, machine: Machine, **changed: Any) -> Estimate:
+        """An estimate of which nothing but its verdict and its numbers is used: no explanation leads to it."""
+        kept = len(self.made)
+        with recording():
+            made = self.estimate(machine, **changed)
+        del self.made[kept:]
+        return made
+
+    def tried(self, term: str, figure: Figure) -> Figure:
+        """A figure that was found by trying, under the term that formulas take it as."""
+        self._tried.setdefault(term, []).append(figure.value)
+        return figure
 
     def duty(self, made: Estimate) -> Duty:
         """What the run asks of its host: bytes of weights, checkpoints and data."""
@@ -67,18 +89,22 @@ class Asking:
         return self.rule(variant, term, unit) if value is None else self.typed(term, value, unit)
 
     def origin_of(self, name: str, value: Any) -> Origin | None:
-        """Where a number that was typed in comes from; None for any other."""
+        """Where a number that was typed in or found by trying comes from; None for any other."""
         if not isinstance(value, int | float) or isinstance(value, bool):
             return None
-        if any(math.isclose(value, typed, rel_tol=1e-12) for typed in self._typed.get(name, ())):
-            return Origin(Certainty.USER, note=msg("answers.origin.typed"))
+        for kept, certainty, how in (
+            (self._typed, Certainty.USER, "typed"),
+            (self._tried, Certainty.CALIBRATED, "tried"),
+        ):
+            if any(math.isclose(value, one, rel_tol=1e-12) for one in kept.get(name, ())):
+                return Origin(certainty, note=msg(f"answers.origin.{how}"))
         return None
 
     def hourly(self, typed: float | None) -> Figure | None:
         """What all machines of the plan cost for an hour: typed in, or the published price; None when not known."""
         if typed is not None:
             return self.typed("usd_per_hour", typed, Unit.MONEY_PER_HOUR)
-        return (self.made[0] if self.made else self.estimate()).metrics.get("usd_per_hour")
+        return self.base.metrics.get("usd_per_hour")
 
 
 def plain(value: float, unit: Unit) -> Figure:

@@ -35,7 +35,7 @@ class Energy:
 
     def __call__(self, asking: Asking) -> Answer:
         """The answer: power at the meter, energy of what the plan says, and its cost."""
-        made = asking.estimate()
+        made = asking.base
         power = made.metrics.get("power_w")
         if power is None:
             raise InputError(msg("answers.energy.power_unknown", gpu=asking.machine.gpu.name))

@@ -88,7 +88,7 @@ def with_failures(asking: Asking, given: Failures) -> dict[str, Figure]:
     """
     if not isinstance(asking.plan.workload, Training):
         raise InputError(msg("answers.failures.training_only"))
-    made = asking.made[0] if asking.made else asking.estimate()
+    made = asking.base
     duty = asking.duty(made)
     gpus = plain(float(asking.machine.gpus), Unit.COUNT)
     found = {"between": worked(seconds_between_failures, _gpu_seconds(asking, given), gpus)}

@@ -36,7 +36,7 @@ class JobCost:
 
     def __call__(self, asking: Asking) -> Answer:
         """The answer: each part that is known, their sum, and the names of the others."""
-        made = asking.estimate()
+        made = asking.base
         job = self._duration(asking, made.metrics.get("job_s"))
         hourly = asking.hourly(self.usd_per_hour)
         whole = self._whole(asking, job)
@@ -76,7 +76,7 @@ class JobCost:
 
     def _whole(self, asking: Asking, job: Figure) -> Figure | None:
         """How long the job takes with its failures; None where nothing says what a failure costs."""
-        if not isinstance(asking.plan.workload, Training) or asking.made[0].metrics.get("job_s") is not job:
+        if not isinstance(asking.plan.workload, Training) or asking.base.metrics.get("job_s") is not job:
             return None
         return with_failures(asking, self.failures).get("whole_job")
 
@@ -101,7 +101,7 @@ class JobCost:
         if self.stored_bytes is not None:
             stored = asking.typed("stored_bytes", self.stored_bytes, Unit.BYTE)
         else:
-            stored = next(need.need for need in asking.made[0].host if need.id == "storage")
+            stored = next(need.need for need in asking.base.host if need.id == "storage")
         return worked(storage_usd, stored, price, whole, plain(HOURS_PER_MONTH, Unit.HOUR))
 
     def _egress(self, asking: Asking) -> Figure | None:
@@ -119,6 +119,6 @@ class JobCost:
         elif self.hours is not None:
             said.append(msg("answers.cost.hours_not_used"))
         if self.usd_per_gb_month is not None and self.stored_bytes is None:
-            need = next(need.need for need in asking.made[0].host if need.id == "storage")
+            need = next(need.need for need in asking.base.host if need.id == "storage")
             said.append(msg("answers.cost.storage_need", amount=f"{need.value / GB:,.0f}"))
         return said

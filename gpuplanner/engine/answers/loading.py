@@ -73,7 +73,7 @@ def cold_start(asking: Asking, given: Loading) -> dict[str, Figure]:
         given.bytes_per_s, f"storage {given.storage.value}", "storage_bytes_per_s", Unit.BYTE_PER_S
     )
     found = {"weights": size, "rate": rate, "read": worked(weight_read_seconds, size, rate)}
-    made = asking.made[0]
+    made = asking.base
     held = next((part.figure for part in made.memory.phases[0].parts if part.id in {"weights", "base"}), None)
     try:
         link = host_link_bytes_per_s(asking.machine.gpu)
@@ -94,8 +94,7 @@ def cold_start(asking: Asking, given: Loading) -> dict[str, Figure]:
 
 
 def _weight_bytes(asking: Asking) -> Figure:
-    made = asking.estimate()
-    size = asking.duty(made).weight_file_bytes
+    size = asking.duty(asking.base).weight_file_bytes
     if size <= 0:
         raise InputError(msg("answers.load.no_weights"))
     return plain(size, Unit.BYTE)

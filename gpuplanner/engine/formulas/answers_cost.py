@@ -74,13 +74,15 @@ def whole_usd(part_usd: tuple[Number, ...]) -> Number:
     return sum(part_usd)
 
 
-@formula(Unit.COUNT, "ceil(request_per_s / (capacity_per_s · (1 - reserve_share)))")
-def replicas_for(request_per_s: Number, capacity_per_s: Number, reserve_share: Number) -> Number:
-    """Replicas that answer so many requests a second with a share of each kept in reserve."""
-    return ceil(request_per_s / (capacity_per_s * (1.0 - reserve_share)))
+@formula(Unit.COUNT, "max(ceil(request_per_s / (capacity_per_s · (1 - reserve_share))), least_replicas)")
+def replicas_for(
+    request_per_s: Number, capacity_per_s: Number, reserve_share: Number, least_replicas: Number
+) -> Number:
+    """Replicas that answer so many requests a second, with a share of each kept in reserve."""
+    return maximum(ceil(request_per_s / (capacity_per_s * (1.0 - reserve_share))), least_replicas)
 
 
-@formula(Unit.COUNT, "24 · max(replicas)")
+@formula(Unit.COUNT, "24 · max(replicas), one count of replicas for each hour")
 def fixed_replica_hours(replicas: tuple[Number, ...]) -> Number:
     """Replica hours of a day when those of the busiest hour run all day."""
     most: Number = 0.0
@@ -130,6 +132,12 @@ def parts_per_gpu(compute_part: float, memory_part: float) -> float:
 def slice_cost_share(slices: Number) -> Number:
     """The share of a GPU's cost that one of so many equal slices bears."""
     return 1.0 / slices
+
+
+@formula(Unit.MONEY_PER_HOUR, "usd_per_hour / gpus")
+def gpu_usd_per_hour(usd_per_hour: Number, gpus: Number) -> Number:
+    """Cost of one of the GPUs of a machine for an hour."""
+    return usd_per_hour / gpus
 
 
 @formula(Unit.MONEY_PER_HOUR, "usd_per_hour · slice_share")
