@@ -29,10 +29,10 @@ def latent_frame_count(frames: Number, frames_per_latent: Number) -> Number:
     return 1.0 + (frames - 1.0) / frames_per_latent
 
 
-@formula(Unit.COUNT, "latent_pixels · density · (1 + (latent_frames − 1) · frame_spread)", "")
-def grid_positions(latent_pixels: Number, density: Number, latent_frames: Number, frame_spread: Number) -> Number:
+@formula(Unit.COUNT, "latent_pixels · grid_density · (1 + (latent_frames − 1) · frame_spread)", "")
+def grid_positions(latent_pixels: Number, grid_density: Number, latent_frames: Number, frame_spread: Number) -> Number:
     """Positions of one grid of a network."""
-    return latent_pixels * density * (1.0 + (latent_frames - 1.0) * frame_spread)
+    return latent_pixels * grid_density * (1.0 + (latent_frames - 1.0) * frame_spread)
 
 
 @formula(
@@ -133,10 +133,16 @@ def guided_samples(items_per_step: Number, guided: Number) -> Number:
     return items_per_step * (1.0 + guided)
 
 
-@formula(Unit.RATIO, "tiled_width · tiled_height / (width · height)", "tiles overlap by a quarter")
-def tiled_share(tiled_width: Number, tiled_height: Number, width: Number, height: Number) -> Number:
+@formula(
+    Unit.RATIO,
+    "tiled_width_pixels · tiled_height_pixels / (width_pixels · height_pixels)",
+    "tiles overlap by a quarter",
+)
+def tiled_share(
+    tiled_width_pixels: Number, tiled_height_pixels: Number, width_pixels: Number, height_pixels: Number
+) -> Number:
     """How much more a codec does in tiles: pixels of all tiles over pixels of the image."""
-    return tiled_width * tiled_height / (width * height)
+    return tiled_width_pixels * tiled_height_pixels / (width_pixels * height_pixels)
 
 
 @formula(Unit.BYTE, "component_parameters · bits_per_weight / 8", "")
