@@ -57,12 +57,12 @@ class VisionNetwork(Network):
     """A network that classifies images, or finds or outlines things in them.
 
     `macs`: multiply-adds for an image of `image_px` × `image_px` pixels; `activations`: numbers that its convolutions
-    and matrices write for it. `relatives`: those whose measurements speak for it, "" where it has none. `layers`: those
+    and matrices write for it, 0 where nobody counted them. `relatives`: those whose measurements speak for it, "" where it has none. `layers`: those
     with weights, 0 where nobody counted them.
     """
 
     macs: float = Field(gt=0, le=1e18)
-    activations: float = Field(gt=0, le=1e15)
+    activations: float = Field(0, ge=0, le=1e15)
     image_px: int = Field(ge=8, le=65536)
     operators: Operators
     relatives: str = Field("", max_length=40)

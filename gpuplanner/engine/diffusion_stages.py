@@ -28,7 +28,7 @@ class Stage:
     former, `layer_heads` of one; `passed_elements`: read and written by elementwise kernels; `live_elements`: alive at
     once in the widest layer; `kept_elements`: kept through a UNet for its second half; `saved_elements`: kept for a
     backward pass, `block_elements` where only the inputs of blocks are; `kernels`: launched for the whole grid;
-    `adapted_width`: inputs and outputs of the matrices of attention, which carry adapters.
+    `adapted_width`: inputs and outputs of the matrices of attention, which carry adapters, `layer_adapted` of one layer.
     """
 
     density: float
@@ -48,6 +48,7 @@ class Stage:
     block_elements: float = 0.0
     kernels: float = 0.0
     adapted_width: float = 0.0
+    layer_adapted: float = 0.0
 
 
 def _tiled(head_width: float) -> float:
@@ -86,6 +87,7 @@ class _Counter:
         self.attention += depth * heads * _tiled(width / heads)
         self.cross += depth * heads * _tiled(width / heads)
         self.adapted += depth * (14 * width + 2 * context)
+        self.layer_adapted = max(self.layer_adapted, 14.0 * width)
         self.heads += depth * heads
         self.layer_heads = max(self.layer_heads, heads)
         self.passed += (10 + 43 * depth) * width
@@ -98,7 +100,7 @@ class _Counter:
         return Stage(
             self.density, self.spread, self.linear, self.conv, self.text, self.attention, self.cross, self.heads,
             self.layer_heads, False, self.passed, self.live, self.kept, self.saved, self.blocks, self.kernels,
-            self.adapted,
+            self.adapted, self.layer_adapted,
         )  # fmt: skip
 
 
@@ -155,8 +157,9 @@ def _blocks(network: DiffusionTransformer, blocks: TransformerBlocks, density: f
     width, mlp, layers = float(network.width), float(blocks.mlp_width), float(blocks.layers)
     gated = 3.0 if blocks.gated else 2.0
     weights = 4 * width * width + gated * width * mlp
-    attention = width / network.head_width * _tiled(network.head_width)
     joint, cross = blocks.attends == "joint", blocks.attends == "cross"
+    attention = width / network.head_width * _tiled(network.head_width)
+    adapted = 16 * width if joint or cross else 6 * width + 3 * mlp * blocks.gated
     passed, live, saved, kernels = (
         (42 * width + gated * mlp, max(2 * width + gated * mlp, 10 * width), 17 * width + gated * mlp, 60.0)
         if joint
@@ -179,7 +182,8 @@ def _blocks(network: DiffusionTransformer, blocks: TransformerBlocks, density: f
         saved_elements=layers * saved,
         block_elements=layers * width,
         kernels=layers * kernels,
-        adapted_width=layers * (16 * width if joint or cross else 6 * width + 3 * mlp * blocks.gated),
+        adapted_width=layers * adapted,
+        layer_adapted=adapted,
     )
 
 

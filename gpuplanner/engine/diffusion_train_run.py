@@ -30,6 +30,8 @@ from gpuplanner.workload.training import AttentionKernel
 STATES = "training_states"
 UPDATED_BYTES = 12.0
 """An update reads a parameter and its gradient and writes the parameter, each of 4 bytes; states come on top, twice."""
+ADAPTER_ELEMENT_BYTES = 4.0
+"""Adapters are kept and computed in FP32 beside a base of 16 bits."""
 EMA_BYTES = 12.0
 """An average reads itself and the parameter, and writes itself."""
 
@@ -177,6 +179,9 @@ def activation_bytes(work: DiffusionTraining, run: Run, efficiencies: Efficienci
         kept = formulas.saved_activation_bytes(
             samples, each, held["saved_share"], tuple(s.saved_elements for s in stages), positions
         )
+    if work.method is DiffusionMethod.LORA:
+        layer = tuple(s.layer_adapted for s in stages)
+        kept = kept + formulas.adapter_live_bytes(samples, ADAPTER_ELEMENT_BYTES, layer, positions)
     if work.attention is AttentionKernel.FLASH:
         return kept
     return kept + denoising_peak(run.grids, samples, each, 0.0, 2.0)

@@ -255,6 +255,14 @@ def trained_pass_seconds(pass_s: Number, backward_passes: Number, recomputed_pas
     return pass_s * (1.0 + backward_passes + recomputed_passes)
 
 
+@formula(Unit.BYTE, "samples · adapter_element_bytes · max(layer_adapted · positions)", "adapters compute in FP32")
+def adapter_live_bytes(
+    samples: Number, adapter_element_bytes: Number, layer_adapted: Numbers, positions: Numbers
+) -> Number:
+    """What the adapters of one layer have alive: inputs and outputs, cast to what adapters are kept in."""
+    return samples * adapter_element_bytes * _widest(layer_adapted, positions)
+
+
 @formula(
     Unit.BYTE, "samples · adapter_bytes · adapted_width · positions · (1 + backward_passes + recomputed_passes)", ""
 )

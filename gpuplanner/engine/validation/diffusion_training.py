@@ -26,10 +26,9 @@ RATE, STEP, FLOPS, MEMORY = (
     "measured_img_per_s", "measured_step_s", "measured_tflops_per_gpu", "measured_peak_mem_gb",
 )  # fmt: skip
 OTHER_ADAPTERS = re.compile(
-    r"\b(BOFT|DEFT|DELORA|FOURIERFT|GRALORA|LOKR|LOHA|OFT|PSOFT|RANDLORA|SHIRA|VERA|HRA|OSF|MISS|WAVEFT|C3A)\b"
+    r"\b(BOFT|DEFT|DELORA|FOURIERFT|GRALORA|LOKR|LOHA|OFT|PSOFT|RANDLORA|SHIRA|VERA|HRA|OSF|MISS|WAVEFT|C3A|IA3|LN_TUNING)\b"
 )
 """Adapters whose operations are not those of LoRA: rotations, transforms, masks, shared random matrices."""
-FEWEST = re.compile(r"\b(IA3|LN_TUNING)\b")
 TRAINED = re.compile(r"trainable (\d{1,15})")
 
 
@@ -106,12 +105,12 @@ def placed(row: Row, context: ValidationContext) -> Placed:
 
 
 def _with_rank(work: DiffusionTraining, network: DiffusionNetwork, machine: Machine, notes: str) -> DiffusionTraining:
-    """The rank that gives as many trained parameters as a row prints; the smallest for adapters of a few vectors."""
+    """The rank that gives as many trained parameters as a row prints."""
     printed = TRAINED.search(notes)
-    if work.method is DiffusionMethod.FULL or (printed is None and not FEWEST.search(notes)):
+    if work.method is DiffusionMethod.FULL or printed is None:
         return work
     each = float(run_of(work, network, machine).trained) / work.lora_rank
-    rank = max(round(float(printed.group(1)) / each), 1) if printed else 1
+    rank = max(round(float(printed.group(1)) / each), 1)
     return work.model_copy(update={"lora_rank": min(rank, 4096)})
 
 
