@@ -28,7 +28,7 @@ class Stage:
     former, `layer_heads` of one; `passed_elements`: read and written by elementwise kernels; `live_elements`: alive at
     once in the widest layer; `kept_elements`: kept through a UNet for its second half; `saved_elements`: kept for a
     backward pass, `block_elements` where only the inputs of blocks are; `kernels`: launched for the whole grid;
-    `adapted_width`: inputs and outputs of the matrices of attention, which carry adapters, `layer_adapted` of one layer.
+    `adapted_width`: inputs and outputs of the matrices of attention, which have adapters; `layer_adapted`: of one.
     """
 
     density: float
@@ -61,9 +61,8 @@ class _Counter:
 
     def __init__(self, density: float, spread: float = 1.0) -> None:
         self.density, self.spread = density, spread
-        self.linear = self.conv = self.text = self.attention = self.cross = self.heads = self.layer_heads = (
-            self.adapted
-        ) = 0.0
+        self.linear = self.conv = self.text = self.attention = self.cross = 0.0
+        self.heads = self.layer_heads = self.adapted = self.layer_adapted = 0.0
         self.passed = self.live = self.kept = self.saved = self.blocks = self.kernels = 0.0
 
     def convolution(self, inputs: float, outputs: float, weights: float = CONV) -> None:
