@@ -20,6 +20,7 @@ from gpuplanner.engine.estimate import Limit
 from gpuplanner.engine.formulas import diffusion as formulas
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gemm import read_seconds
+from gpuplanner.engine.formulas.items import item_launch_seconds
 from gpuplanner.engine.formulas.training_memory import process_overhead_bytes
 from gpuplanner.engine.links import all_reduce_seconds_on
 from gpuplanner.engine.machine import Machine
@@ -206,7 +207,7 @@ def training_seconds(
     forward = pass_seconds(pass_of(run.grids, samples, padding), rates)
     seconds: dict[str, tuple[Number, Limit]] = {}
     for name, (each, limit) in forward.items():
-        whole = formulas.trained_pass_seconds(each, run.backward_passes, run.recomputed_passes)
+        whole = formulas.trained_pass_seconds(each, held["backward_cost"], run.backward_passes, run.recomputed_passes)
         seconds[name] = (formulas.repeated_seconds(run.micro_batches, whole), limit)
     if work.method is DiffusionMethod.LORA:
         moved = formulas.adapter_traffic_bytes(
@@ -225,6 +226,9 @@ def training_seconds(
         seconds["text_encoder"] = (formulas.repeated_seconds(run.micro_batches, text), Limit.COMPUTE)
         seconds["codec"] = (formulas.repeated_seconds(run.micro_batches, pixels), Limit.COMPUTE)
     seconds["update"] = (_update_seconds(work, run, machine, rates, efficiencies), Limit.HBM)
+    if work.method is DiffusionMethod.FULL:
+        kernels = held["update_launches"] * sum(stage.kernels for stage in run.grids.stages)
+        seconds["update_launch"] = (item_launch_seconds(kernels, rates.kernel_s), Limit.CPU)
     if machine.gpus > 1:
         backward = sum((each for each, _ in forward.values()), start=0.0) * run.backward_passes
         exchanged = all_reduce_seconds_on(machine, run.trained * run.bytes_each, efficiencies)

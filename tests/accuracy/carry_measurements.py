@@ -39,6 +39,13 @@ TERMS: Mapping[str, tuple[str, ...]] = {
         r"peft_type=\w+", r"--offload-residual", r"vs fp8|vs 1979|fp8 peak",
         r"include full recompute|incl\. recompute|hardware tflops|tflops hardware|recompute counted",
     ),
+    "inference_diffusion": (
+        r"MLPerf", r"TensorRT", r"torch\.compile", r"stable-fast \(", r"AITemplate", r"OneFlow", r"xformers=[01]",
+        r"nominal \d+ GB",
+    ),
+    "training_diffusion": (
+        r"trainable \d+", r"grad ckpt True", r"\bEMA\b", r"(?<=; )\w{3,12}$",
+    ),
     "achievable_bandwidth": (r"^(?:bfloat16|bf16|fp16|fp8_block|fp8|nvfp4|fp4|int8_wo|int4_wo|int8|sq)(?=;)",),
 }  # fmt: skip
 """By file, what the families read in notes, case aside. A family that reads more says it here."""

@@ -49,7 +49,7 @@ class DiffusionRows:
         if row.text(RATE):
             whole = bool(row.text(EACH)) and bool(row.text("steps"))
             steps = float(sizes.steps) if whole else 1.0
-            parts = _pipeline(place, sizes, context) if whole else _step(place, sizes, context)
+            parts = _pipeline(place, sizes, context) if whole else step_seconds_of(place, sizes, context)
             ideal = steps / (ideal_seconds(place, sizes, context) * place.work.at_once)
             if not whole:
                 ideal *= sizes.steps
@@ -97,7 +97,8 @@ def _pipeline(place: Placed, sizes: Sizes, context: ValidationContext) -> float:
     return sum(float(value) for value, _ in parts.values())
 
 
-def _step(place: Placed, sizes: Sizes, context: ValidationContext) -> float:
+def step_seconds_of(place: Placed, sizes: Sizes, context: ValidationContext) -> float:
+    """Seconds of one step of the denoiser, for a batch."""
     parts = step_seconds(place.work, place.network, sizes, place.machine, context.efficiencies)
     return sum(float(value) for value, _ in parts.values())
 

@@ -82,8 +82,8 @@ def placed(row: Row, context: ValidationContext) -> Placed:
     width, height, frames = sizes_of(row.text("resolution"))
     micro = count(row, "micro_batch", MOST) or 1
     printed = row.text("precision")
-    automatic = "amp" in printed or not printed
-    precision = precision_of("bf16" if automatic else printed, DiffusionRuntime.EAGER, machine.gpu)
+    automatic = "amp" in printed
+    precision = precision_of("bf16" if automatic else printed or "fp32", DiffusionRuntime.EAGER, machine.gpu)
     pure = not automatic and precision is not DiffusionPrecision.FP32
     work = DiffusionTraining(
         model=ModelChoice(catalog_id=model.id),
