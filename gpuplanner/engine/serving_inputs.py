@@ -117,6 +117,8 @@ class GpuNumbers:
     all_to_all_latency_growth: Number
     network_all_to_all_efficiency: Number
     network_all_to_all_latency_s: Number
+    network_send_efficiency: Number
+    network_send_latency_s: Number
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,7 @@ def _exchange(machine: Machine, efficiencies: Efficiencies) -> dict[str, float]:
             "network_latency_s": 0.0, "send_bytes_per_s": inf, "send_latency_s": 0.0,
             "all_to_all_efficiency": 1.0, "all_to_all_efficiency_growth": 0.0, "all_to_all_latency_s": 0.0,
             "all_to_all_latency_growth": 0.0, "network_all_to_all_efficiency": 1.0, "network_all_to_all_latency_s": 0.0,
+            "network_send_efficiency": 1.0, "network_send_latency_s": 0.0,
         }  # fmt: skip
     topology = Topology.PCIE if machine.topology is Topology.SINGLE else machine.topology
     link = reach(efficiencies, machine.gpu, Collective.ALL_REDUCE, topology)
@@ -173,16 +174,20 @@ def _exchange(machine: Machine, efficiencies: Efficiencies) -> dict[str, float]:
     between = {
         "network_bytes_per_s": inf, "network_efficiency": 1.0, "network_latency_s": 0.0,
         "network_all_to_all_efficiency": 1.0, "network_all_to_all_latency_s": 0.0,
+        "network_send_efficiency": 1.0, "network_send_latency_s": 0.0,
     }  # fmt: skip
     if machine.nodes > 1 and machine.host.network_bytes_per_s is not None:
         network = reach(efficiencies, machine.gpu, Collective.ALL_REDUCE, NETWORK)
         wide = reach(efficiencies, machine.gpu, Collective.ALL_TO_ALL, NETWORK)
+        sent = reach(efficiencies, machine.gpu, Collective.SEND, NETWORK)
         between = {
             "network_bytes_per_s": network_bytes_per_s_per_gpu(machine),
             "network_efficiency": network.efficiency,
             "network_latency_s": network.latency_s,
             "network_all_to_all_efficiency": wide.efficiency,
             "network_all_to_all_latency_s": wide.latency_s,
+            "network_send_efficiency": sent.efficiency,
+            "network_send_latency_s": sent.latency_s,
         }
     return {
         "gpus_per_node": float(machine.gpus_per_node),

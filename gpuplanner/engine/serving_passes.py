@@ -9,6 +9,7 @@ from gpuplanner.engine.formulas import attention, gemm, kv_cache, moe, serving_t
 from gpuplanner.engine.formulas.collectives import (
     group_efficiency,
     group_latency_seconds,
+    network_send_seconds,
     send_seconds,
     spanning_all_to_all_seconds,
     spanning_seconds,
@@ -47,6 +48,7 @@ class GroupReach:
 
     `inner`: the ranks of it that attend to the same requests, `experts`: those over which whole experts are spread;
     None where nothing but tensor parallelism divides them. `deviations`: how far the busiest rank lies above the mean.
+    `crossings`: hand-overs between pipeline stages that leave a node.
     """
 
     nodes: Number
@@ -55,6 +57,7 @@ class GroupReach:
     inner: "GroupReach | None" = None
     experts: "GroupReach | None" = None
     deviations: Number = 0.0
+    crossings: Number = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +291,8 @@ def _fetch(server: ServerNumbers, way: WayNumbers, passes: Number) -> Number:
 
 def group_reach(gpu: GpuNumbers, way: WayNumbers) -> GroupReach:
     """What the ranks of a way reach together; the same in every pass."""
-    whole = _reducing(gpu, way.tensor_parallel)
+    crossings = serving_time.node_crossings(way.tensor_parallel, way.pipeline_parallel, gpu.gpus_per_node)
+    whole = replace(_reducing(gpu, way.tensor_parallel), crossings=crossings)
     if way.plain:
         return whole
     inside = minimum(way.expert_parallel, gpu.gpus_per_node)
@@ -303,6 +307,7 @@ def group_reach(gpu: GpuNumbers, way: WayNumbers) -> GroupReach:
             latency_s=group_latency_seconds(gpu.all_to_all_latency_s, gpu.all_to_all_latency_growth, inside),
         ),
         deviations=moe.largest_deviation(way.expert_parallel),
+        crossings=crossings,
     )
 
 
@@ -330,16 +335,27 @@ def _exchange(
     """
     payload = serving_time.hidden_bytes(rows, model.hidden, model.activation_bytes)
     sum_s = _sum_seconds(payload, way.tensor_parallel, gpu, group)
-    send_s = send_seconds(payload, gpu.send_bytes_per_s, 1.0, gpu.send_latency_s)
-    sends = way.pipeline_parallel - 1.0
+    hand_over_s = _hand_over(gpu, way, group, payload)
     if group.inner is None:
-        return serving_time.exchange_seconds(passes, 2.0 * model.layers, sum_s, 0.0, 0.0, sends, send_s)
+        return serving_time.exchange_seconds(passes, 2.0 * model.layers, sum_s, 0.0, 0.0, hand_over_s)
     own = serving_time.hidden_bytes(own_rows, model.hidden, model.activation_bytes)
     own_s = _sum_seconds(own, way.tensor_parallel / way.attention_ranks, gpu, group.inner)
     dense = model.layers - model.moe_layers
     whole = dense * (1.0 - server.copies_dense) + model.moe_layers * (1.0 - _travelling(way))
     inner = model.layers + dense * server.copies_dense
-    return serving_time.exchange_seconds(passes, whole, sum_s, inner, own_s, sends, send_s)
+    return serving_time.exchange_seconds(passes, whole, sum_s, inner, own_s, hand_over_s)
+
+
+def _hand_over(gpu: GpuNumbers, way: WayNumbers, group: GroupReach, payload: Number) -> Number:
+    """Between all pipeline stages: over the links of a node, and over the network where the next stage lies behind it."""
+    send_s = send_seconds(payload, gpu.send_bytes_per_s, 1.0, gpu.send_latency_s)
+    network_send_s = network_send_seconds(
+        serving_time.handed_over_bytes(payload, way.tensor_parallel),
+        gpu.network_bytes_per_s,
+        gpu.network_send_efficiency,
+        gpu.network_send_latency_s,
+    )
+    return serving_time.hand_over_seconds(way.pipeline_parallel, group.crossings, send_s, network_send_s)
 
 
 def _travelling(way: WayNumbers) -> Number:

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 from gpuplanner.engine.formulas.collectives import (
     distinct_nodes_share,
+    network_send_seconds,
     send_seconds,
     spanning_all_to_all_seconds,
     spanning_seconds,
 )
-from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum, where
+from gpuplanner.engine.formulas.elementwise import Condition, Number, maximum, minimum, where
 from gpuplanner.engine.formulas.training_time import (
     expert_dispatch_seconds,
     gradient_reduce_seconds,
@@ -98,15 +99,20 @@ def _tensor_s(
     return tensor_parallel_seconds(one, collectives, part.stage_layers)
 
 
+def _sent(payload: Number, inside: Condition, hardware: HardwareNumbers) -> Number:
+    """From one rank to the next, on the links of a node where both lie `inside` it, else over the network."""
+    over_links = send_seconds(payload, hardware.link_bytes_per_s, hardware.send.efficiency, hardware.send.latency_s)
+    wide = hardware.network_send
+    over_network = network_send_seconds(payload, hardware.network_bytes_per_s, wide.efficiency, wide.latency_s)
+    return where(inside, over_links, maximum(over_links, over_network))
+
+
 def _context_s(
     model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split
 ) -> Number:
     cp = layout.context_parallel
     hop = part.passed_tokens * model.kv_width * software.word_bytes / layout.tensor_parallel
-    inside = part.context_in_node >= cp
-    rate = where(inside, hardware.link_bytes_per_s, minimum(hardware.link_bytes_per_s, hardware.network_bytes_per_s))
-    reach = hardware.send
-    one = send_seconds(hop, rate, reach.efficiency, reach.latency_s)
+    one = _sent(hop, part.context_in_node >= cp, hardware)
     return ring_seconds(one, cp, RING_PASSES + layout.full_recomputation, part.stage_layers)
 
 
@@ -191,10 +197,11 @@ def _reduce_s(software: SoftwareNumbers, hardware: HardwareNumbers, layout: Layo
 def _send_s(
     model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split
 ) -> Number:
-    """Activations to the next stage and gradients back, once for each chunk of the stage."""
-    in_node = layout.tensor_parallel * part.data_members < hardware.gpus_per_node
-    rate = where(in_node, hardware.link_bytes_per_s, minimum(hardware.link_bytes_per_s, hardware.network_bytes_per_s))
+    """Activations to the next stage and gradients back, once for each chunk of the stage.
+
+    The pipeline keeps the pace of its slowest hand-over: one that leaves a node, where one node does not hold all stages.
+    """
+    inside = layout.tensor_parallel * part.data_members * layout.pipeline_parallel <= hardware.gpus_per_node
     payload = part.passed_tokens * model.hidden * software.word_bytes / part.residual_shards
-    reach = hardware.send
-    one = send_seconds(payload, rate, reach.efficiency, reach.latency_s)
+    one = _sent(payload, inside, hardware)
     return stage_send_seconds(one, layout.virtual_pipeline, layout.pipeline_parallel)

@@ -50,4 +50,5 @@ def hardware_numbers(machine: Machine, efficiencies: Efficiencies) -> HardwareNu
         network_all_reduce=reach(efficiencies, gpu, Collective.ALL_REDUCE, NETWORK),
         network_all_gather=reach(efficiencies, gpu, Collective.ALL_GATHER, NETWORK),
         network_all_to_all=reach(efficiencies, gpu, Collective.ALL_TO_ALL, NETWORK),
+        network_send=reach(efficiencies, gpu, Collective.SEND, NETWORK),
     )

@@ -104,6 +104,7 @@ class HardwareNumbers:
     network_all_reduce: Reach
     network_all_gather: Reach
     network_all_to_all: Reach
+    network_send: Reach
 
 
 @dataclass(frozen=True, slots=True)

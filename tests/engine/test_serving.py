@@ -13,8 +13,11 @@ from gpuplanner.catalog.architecture import Role
 from gpuplanner.catalog.entries import GpuProperty
 from gpuplanner.engine.estimate import Estimate, Fit, Limit
 from gpuplanner.engine.estimating import explain
+from gpuplanner.engine.formulas.collectives import network_send_seconds, send_seconds
+from gpuplanner.engine.formulas.serving_time import decode_rows
+from gpuplanner.engine.links import Collective, reach
 from gpuplanner.engine.machine import Host
-from gpuplanner.engine.machines import bare
+from gpuplanner.engine.machines import bare, rented
 from gpuplanner.engine.serving import estimate_serving
 from gpuplanner.engine.serving_choice import ways_on
 from gpuplanner.engine.serving_machine import arithmetic, usable_bytes
@@ -467,3 +470,25 @@ def test_what_does_not_fit_with_bytes_to_spare_says_which_need_is_not_met(serve,
         text = Translator(language).text(made.reason)
         assert f"{length:,}" in text
         assert f"{held:,}" in text
+
+
+@pytest.mark.parametrize(("instance", "bytes_per_s"), [("aws/p5.4xlarge", 100e9 / 8), ("gcp/a3-highgpu-1g", 25e9 / 8)])
+def test_stages_on_two_nodes_hand_over_through_the_network(
+    shipped_catalog, shipped_efficiencies, instance, bytes_per_s
+):
+    """The difference to two GPUs of one node is what the network takes for the hidden states of all requests."""
+    two = replace(rented(shipped_catalog.instances[instance], 1, shipped_catalog.gpus, {}), nodes=2)
+    assert two.host.network_bytes_per_s == bytes_per_s
+    one = bare(two.gpu, 2)
+    workload = Serving(model=ModelChoice(catalog_id=LLAMA_8B), tensor_parallel=1, pipeline_parallel=2, concurrency=64)
+    model = shipped_catalog.models[LLAMA_8B].architecture
+    ran = [estimate_serving(Plan(workload=workload), model, m, shipped_efficiencies) for m in (two, one)]
+    across, inside = (next(p.figure.value for p in made.time if p.id == "exchange") for made in ran)
+    wide = reach(shipped_efficiencies, two.gpu, Collective.SEND, "network")
+    link = reach(shipped_efficiencies, two.gpu, Collective.SEND, "switched")
+    rows = decode_rows(float(value(ran[0], "resident_sequences")), 2.0, 1.0)
+    payload = rows * model.hidden * 2
+    network_s = float(network_send_seconds(payload, bytes_per_s, wide.efficiency, wide.latency_s))
+    link_s = float(send_seconds(payload, one.link_bytes_per_s or inf, link.efficiency, link.latency_s))
+    assert across == pytest.approx(network_s, rel=1e-6)
+    assert inside == pytest.approx(link_s, rel=1e-6)

@@ -115,6 +115,15 @@ def send_seconds(payload_bytes: Number, link_bytes_per_s: Number, efficiency: Nu
     return pipelined_seconds(latency_s, sent_wire_seconds(payload_bytes, link_bytes_per_s, efficiency))
 
 
+@formula(Unit.SECOND, "pipelined(network_latency_s, payload_bytes / (network_bytes_per_s · network_efficiency))", RING)
+def network_send_seconds(
+    payload_bytes: Number, network_bytes_per_s: Number, network_efficiency: Number, network_latency_s: Number
+) -> Number:
+    """Time to send `payload_bytes` from a rank to one in another node, over the sender's share of the network."""
+    wire_s = network_wire_seconds(1.0, payload_bytes, network_bytes_per_s, network_efficiency)
+    return pipelined_seconds(network_latency_s, wire_s)
+
+
 @formula(
     Unit.BYTE,
     "payload_bytes · (1 - 1 / nodes) / members_per_node",

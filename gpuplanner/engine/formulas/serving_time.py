@@ -5,7 +5,7 @@ one of them takes `cycle = sequences · prefill + output tokens · step` from it
 the order of work. The order decides how much of that is waiting for the first token.
 """
 
-from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum, where
+from gpuplanner.engine.formulas.elementwise import Number, ceil, maximum, minimum, where
 from gpuplanner.figures import formula
 from gpuplanner.units import Unit
 
@@ -54,7 +54,7 @@ def hidden_bytes(tokens: Number, hidden: Number, element_bytes: Number) -> Numbe
 
 @formula(
     Unit.SECOND,
-    "passes · (reduces · all_reduce_s + group_reduces · group_reduce_s + sends · send_s)",
+    "passes · (reduces · all_reduce_s + group_reduces · group_reduce_s + hand_over_s)",
     "two sums a layer (Megatron-LM)",
 )
 def exchange_seconds(
@@ -63,14 +63,38 @@ def exchange_seconds(
     all_reduce_s: Number,
     group_reduces: Number,
     group_reduce_s: Number,
-    sends: Number,
-    send_s: Number,
+    hand_over_s: Number,
 ) -> Number:
-    """Time in which the GPUs of a replica exchange hidden states; `sends` between pipeline stages.
+    """Time in which the GPUs of a replica exchange hidden states; `hand_over_s` between all pipeline stages.
 
     `reduces`: sums over all tensor-parallel ranks; `group_reduces`: over those of one group that attends for itself.
     """
-    return passes * (reduces * all_reduce_s + group_reduces * group_reduce_s + sends * send_s)
+    return passes * (reduces * all_reduce_s + group_reduces * group_reduce_s + hand_over_s)
+
+
+@formula(
+    Unit.COUNT,
+    "min(ceil(tensor_parallel · pipeline_parallel / gpus_per_node) - 1, pipeline_parallel - 1)",
+    "stages are laid out one after the other, node by node",
+)
+def node_crossings(tensor_parallel: Number, pipeline_parallel: Number, gpus_per_node: Number) -> Number:
+    """How many of the hand-overs between pipeline stages leave a node; 0 where one node holds all stages."""
+    nodes = ceil(tensor_parallel * pipeline_parallel / gpus_per_node)
+    return minimum(nodes - 1.0, pipeline_parallel - 1.0)
+
+
+@formula(Unit.SECOND, "(pipeline_parallel - 1 - network_sends) · send_s + network_sends · network_send_s", "")
+def hand_over_seconds(
+    pipeline_parallel: Number, network_sends: Number, send_s: Number, network_send_s: Number
+) -> Number:
+    """Time of all hand-overs between pipeline stages: those inside nodes, and those that cross the network."""
+    return (pipeline_parallel - 1.0 - network_sends) * send_s + network_sends * network_send_s
+
+
+@formula(Unit.BYTE, "payload_bytes / tensor_parallel", "vllm/distributed/parallel_state.py, send_tensor_dict")
+def handed_over_bytes(payload_bytes: Number, tensor_parallel: Number) -> Number:
+    """Bytes that each rank of a stage sends over the network; the ranks of the next stage gather them in their node."""
+    return payload_bytes / tensor_parallel
 
 
 @formula(

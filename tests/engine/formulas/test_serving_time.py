@@ -16,7 +16,7 @@ def test_a_step_is_the_sum_of_its_operators():
     assert f.step_seconds(1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0) == 45
     assert f.launch_seconds(32.0, 1e-5, 8.0, 2e-5) == pytest.approx(4.8e-4)
     assert f.host_seconds(1e-3, 1e-5, 100.0) == pytest.approx(2e-3)
-    assert f.exchange_seconds(2.0, 20.0, 1.0, 10.0, 0.1, 3.0, 0.5) == 45
+    assert f.exchange_seconds(2.0, 20.0, 1.0, 10.0, 0.1, 1.5) == 45
 
 
 def test_offloaded_weights_are_read_in_every_pass_of_every_stage():
@@ -125,3 +125,16 @@ def test_a_fixed_batch_of_prompts_is_one_pass_that_all_of_it_waits_for():
     chunked = f.prefill_passes(128.0, f.prefill_rows(1024.0, 128.0, 16.0, 2048.0, 1.0))
     first_of_two = f.pipelined_prefill_seconds(0.01, chunked, 1.0)
     assert f.first_token_seconds(first_of_two, 0.0, 0.0, 1.0, 16.0, share, chunked) == pytest.approx(0.16)
+
+
+@pytest.mark.parametrize(
+    ("tensor", "pipeline", "per_node", "crossing"),
+    [(4, 2, 8, 0), (8, 2, 8, 1), (1, 2, 1, 1), (2, 8, 8, 1), (4, 8, 8, 3), (16, 2, 8, 1), (16, 1, 8, 0), (3, 4, 8, 1)],
+)
+def test_stages_cross_the_network_where_a_node_is_full(tensor, pipeline, per_node, crossing):
+    assert f.node_crossings(float(tensor), float(pipeline), float(per_node)) == crossing
+
+
+def test_hand_overs_inside_and_between_nodes_are_told_apart():
+    assert f.hand_over_seconds(8.0, 1.0, 0.5, 10.0) == 13
+    assert f.handed_over_bytes(4096.0, 8.0) == 512
