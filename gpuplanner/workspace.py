@@ -32,6 +32,8 @@ from gpuplanner.workload.wizard import models_of
 if TYPE_CHECKING:
     from gpuplanner.catalog.names import Names, Resolution
     from gpuplanner.catalog.search import CatalogIndex
+    from gpuplanner.engine.answers.answer import Answer
+    from gpuplanner.engine.answers.answering import Question
     from gpuplanner.engine.estimate import Estimate
     from gpuplanner.engine.machine import Machine
     from gpuplanner.engine.search.result import SearchResult
@@ -167,7 +169,15 @@ class Workspace:
         """The same estimate with the derivation of every figure."""
         from gpuplanner.engine import estimating
 
-        return estimating.explain(plan, *self._subject(plan), self.efficiencies, self.catalog.rules)
+        return estimating.explain(plan, *self._subject(plan), self.efficiencies, self.catalog.rules, self._own_in_use())
+
+    def answer(self, plan: Plan, question: "Question", *, explained: bool = False) -> "Answer":
+        """The answer to a question about a plan on the machine it names (see `engine/answers`)."""
+        from gpuplanner.engine.answers.answering import answered
+
+        return answered(
+            question, plan, *self._subject(plan), self.efficiencies, self.catalog.rules, explained=explained
+        )
 
     def search(
         self,
