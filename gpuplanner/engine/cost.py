@@ -13,8 +13,10 @@ from gpuplanner.units import HOURS_PER_MONTH, Unit
 
 PER_THOUSAND: Mapping[str, str] = {
     "items_per_s": "usd_per_kitem",
+    "images_per_s": "usd_per_kimage",
     "science_steps_per_s": "usd_per_kstep",
     "video_s_per_s": "usd_per_kvideo_s",
+    "audio_s_per_s": "usd_per_kaudio_s",
 }
 """By the metric of a rate, what a thousand of its items cost."""
 

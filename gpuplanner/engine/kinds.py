@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gpuplanner.catalog.efficiency import Efficiencies
-from gpuplanner.engine import by_hand, science, transcoding
+from gpuplanner.engine import by_hand, science, speech, transcoding, vision
 from gpuplanner.engine.duty import serving_duty, training_duty
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.engine.host import Duty
@@ -91,6 +91,32 @@ KINDS: Mapping[str, Kind] = {
         (("step_s", Unit.SECOND), ("tokens_per_s", Unit.TOKEN_PER_S), *JOB, HOURLY),
         (("step_s",), ("job_s", "tokens_per_s"), ("job_usd", "usd_per_mtoken", "mfu")),
         ("tokens_per_s", "mfu", "max_micro_batch", "max_sequence"),
+    ),
+    "vision": Kind(
+        vision.estimate_vision,
+        _one_by_one(vision.estimate_vision, vision.NAMES.rate),
+        vision.duty,
+        vision.changes,
+        vision.NAMES.rate,
+        (("images_per_s", Unit.PER_S), ("vision_step_s", Unit.SECOND), *JOB, ("usd_per_kimage", Unit.MONEY), HOURLY),
+        (("images_per_s",), ("job_s", "vision_step_s"), ("job_usd", "usd_per_kimage")),
+        ("images_per_s",),
+    ),
+    "speech": Kind(
+        speech.estimate_speech,
+        _one_by_one(speech.estimate_speech, speech.NAMES.rate),
+        speech.duty,
+        speech.changes,
+        speech.NAMES.rate,
+        (
+            ("recording_s", Unit.SECOND),
+            ("audio_s_per_s", Unit.PER_S),
+            *JOB,
+            ("usd_per_kaudio_s", Unit.MONEY),
+            HOURLY,
+        ),
+        (("recording_s",), ("job_s", "audio_s_per_s"), ("job_usd", "usd_per_kaudio_s")),
+        ("audio_s_per_s",),
     ),
     "science": Kind(
         science.estimate_science,

@@ -1,7 +1,8 @@
 """Where the inputs of recorded formulas come from: a fact of the catalog, the person, a calibration. Reads nothing.
 
-An input is known by its name and its value together, so that a number that was changed on the way is never given a
-source that does not stand behind it.
+An input that is the very number that was looked up in a table has that table's source. Any other is known by its name
+and its value together, so that a number that was changed on the way is never given a source that does not stand behind
+it, and one that several sources have as well is given none of them.
 """
 
 import math
@@ -31,6 +32,7 @@ DEFINITIONS = frozenset({"number_formats"})
 DISTINCTIVE = 1e6
 """A fact of the GPU this large is recognised by its value alone, under whatever name a formula takes it."""
 FIELD_OF_TERM = {
+    "beams": "beam",
     "offload_bytes": "cpu_offload_bytes",
     "job_tokens": "tokens",
     "prompt_tokens": "input_tokens",
@@ -56,6 +58,10 @@ NO_LIMIT = 1e29
 """From here on a number stands for "as much as you like"."""
 
 
+RANGES = "_ranges"
+"""How the tables of ranges are called."""
+
+
 class WatchedEfficiencies(Efficiencies):
     """Efficiencies that remember what was looked up, so that each number taken from them can name its source."""
 
@@ -77,7 +83,9 @@ class WatchedEfficiencies(Efficiencies):
 
     def constants(self, table: str, variant: str = "") -> Efficiency:
         found = self._watched.constants(table, variant)
-        self.used.append((table, found))
+        # The ends of a range are no input of a formula, so they are not taken for one that happens to be as large.
+        if not table.endswith(RANGES):
+            self.used.append((table, found))
         return found
 
 
@@ -91,7 +99,8 @@ def finder(plan: Plan, model: Any, machine: Machine, way: Way, used: list[Used])
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
         return (
-            _from_calibration(name, value, used)
+            _as_looked_up(value, used)
+            or _from_calibration(name, value, used)
             or _from_machine(name, value, machine)
             or _from_gpu(name, value, machine.gpu)
             or _from_person(name, value, asked)
@@ -155,28 +164,41 @@ def _same(a: float, b: float) -> bool:
     return math.isclose(a, b, rel_tol=1e-12)
 
 
+def _as_looked_up(value: float, used: list[Used]) -> Origin | None:
+    """The entry that this very number, not only one as large, was taken from."""
+    return _of_the_only((t, e, k) for t, e in used for k, v in e.values.items() if v is value)
+
+
 def _from_calibration(name: str, value: float, used: list[Used]) -> Origin | None:
-    return _of_first((t, e, value) for t, e in used if name in e.values and _same(e.values[name], value))
+    return _of_the_only((t, e, name) for t, e in used if name in e.values and _same(e.values[name], value))
 
 
 def _from_calibration_alike(name: str, value: float, used: list[Used]) -> Origin | None:
     """A calibrated number under another name; asked last, since whatever has the very name knows better."""
-    return _of_first(
-        (t, e, value)
-        for t, e in used
-        if any(_same(v, value) and _may_be(name, key, v, t) for key, v in e.values.items())
+    return _of_the_only(
+        (t, e, k) for t, e in used for k, v in e.values.items() if _same(v, value) and _may_be(name, k, v, t)
     )
 
 
-def _of_first(matches: Iterator[tuple[str, Efficiency, float]]) -> Origin | None:
-    for table, entry, value in matches:
-        fact = Fact(value, Unit.RATIO, entry.source)
-        if table in DEFINITIONS:
-            return Origin(Certainty.EXACT, fact)
-        if entry.points:
-            return Origin(Certainty.CALIBRATED, fact, msg("explain.calibrated", points=entry.points))
-        return Origin(Certainty.RULE, fact, msg("explain.rule_of_thumb"))
-    return None
+def _of_the_only(matches: Iterator[tuple[str, Efficiency, str]]) -> Origin | None:
+    """The origin that all matches have; none where they differ, since then nobody knows which of them it is."""
+    found = {_of_entry(*match) for match in matches}
+    return found.pop() if len(found) == 1 else None
+
+
+def _of_entry(table: str, entry: Efficiency, key: str) -> Origin:
+    fact = Fact(entry.values[key], Unit.RATIO, entry.source)
+    kind = entry.kind_of(key)
+    certainty = Certainty.RULE if entry.source.from_memory else Certainty.EXACT
+    if kind is ValueKind.DEFAULT:
+        note = "explain.default_from_memory" if entry.source.from_memory else "explain.default"
+        return Origin(certainty, fact, msg(note))
+    if kind is ValueKind.DEFINED or table in DEFINITIONS:
+        return Origin(certainty, fact, msg("explain.from_memory") if entry.source.from_memory else None)
+    if kind is ValueKind.CALIBRATED:
+        note = "explain.calibrated_from_memory" if entry.source.from_memory else "explain.calibrated"
+        return Origin(Certainty.CALIBRATED, fact, msg(note, points=entry.points))
+    return Origin(Certainty.RULE, fact, msg("explain.from_memory" if entry.source.from_memory else "explain.rule_of_thumb"))
 
 
 def _may_be(name: str, key: str, value: float, table: str) -> bool:

@@ -11,11 +11,13 @@ from gpuplanner.workload.by_hand import ByHand
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.science import Science
 from gpuplanner.workload.serving import Serving
+from gpuplanner.workload.speech import Speech
 from gpuplanner.workload.training import Training
 from gpuplanner.workload.transcoding import Transcoding
+from gpuplanner.workload.vision import Vision
 
-Workload = Annotated[Serving | Training | Science | Transcoding | ByHand, Field(discriminator="kind")]
-WORKLOADS: tuple[type[Workload], ...] = (Serving, Training, Science, Transcoding, ByHand)
+Workload = Annotated[Serving | Training | Vision | Speech | Science | Transcoding | ByHand, Field(discriminator="kind")]
+WORKLOADS: tuple[type[Workload], ...] = (Serving, Training, Vision, Speech, Science, Transcoding, ByHand)
 """Every workload kind, in the order of the wizard."""
 
 

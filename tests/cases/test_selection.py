@@ -14,10 +14,11 @@ from gpuplanner.engine.serving_machine import gpu_numbers
 from gpuplanner.facts import Direction
 from gpuplanner.messages import InputError
 from gpuplanner.paths import shipped
-from gpuplanner.units import GIB
+from gpuplanner.units import GB, GIB
 from gpuplanner.workload.arithmetic import Arithmetic
 from gpuplanner.workload.plan import MachineChoice, Plan
 from gpuplanner.workload.science import Problem, Science
+from gpuplanner.workload.speech import Speech, SpeechEngine, SpeechPrecision
 from gpuplanner.workload.transcoding import EncodedCodec, Transcoding, VideoJob
 
 
@@ -169,3 +170,26 @@ def test_sel04_basecalling_asks_for_the_precision_and_is_not_ranked_by_fp64(ship
     assert for_fp64 > 40
     assert 5 < usual < 10
     assert 5 < in_int8 < 10
+
+
+def speech_gb(shipped_catalog, shipped_efficiencies, **fields):
+    """What Whisper large needs, in GB."""
+    plan = Plan(workload=Speech(**fields))
+    model = shipped_catalog.models["openai/whisper-large-v3"].architecture
+    made = estimate(plan, model, bare(shipped_catalog.gpus["nvidia-a100-sxm4-80gb"], 1), shipped_efficiencies)
+    return made.memory.needed.value / GB
+
+
+def test_sel15_whisper_needs_a_few_gigabytes_however_much_a_program_takes(shipped_catalog, shipped_efficiencies):
+    """51 GB were taken on a card of 80 for a clip of ten seconds; the rest was the batch and the cache's policy."""
+    fields = {"engine": SpeechEngine.TRANSFORMERS, "audio_s": 10.0, "batch": 1, "beam": 1}
+    assert 4 * 0.75 < speech_gb(shipped_catalog, shipped_efficiencies, **fields) < 6 * 1.25
+
+
+def test_sel16_the_program_decides_the_memory(shipped_catalog, shipped_efficiencies):
+    fast = speech_gb(shipped_catalog, shipped_efficiencies, engine=SpeechEngine.FASTER_WHISPER, batch=1)
+    own = speech_gb(
+        shipped_catalog, shipped_efficiencies, engine=SpeechEngine.OPENAI, precision=SpeechPrecision.CAST, batch=1
+    )
+    assert fast == pytest.approx(4.6, rel=0.15)
+    assert own == pytest.approx(10, rel=0.15)

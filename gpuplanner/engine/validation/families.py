@@ -13,12 +13,23 @@ from gpuplanner.engine.validation.kv_pools import KvPools
 from gpuplanner.engine.validation.matrices import MatrixRows
 from gpuplanner.engine.validation.rows import Family, Outcome, Row, ValidationContext, refusal
 from gpuplanner.engine.validation.serving import ServingRows
+from gpuplanner.engine.validation.speech import SpeechRows
 from gpuplanner.engine.validation.training import TRAINING
 from gpuplanner.engine.validation.unmodelled import UNMODELLED
+from gpuplanner.engine.validation.vision import VISION
 from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import InputError, Message, msg, shortened
 
-FAMILIES: tuple[Family, ...] = (ServingRows(), KvPools(), MatrixRows(), *TRAINING, BANDWIDTHS, *UNMODELLED)
+FAMILIES: tuple[Family, ...] = (
+    ServingRows(),
+    KvPools(),
+    MatrixRows(),
+    *TRAINING,
+    *VISION,
+    BANDWIDTHS,
+    SpeechRows(),
+    *UNMODELLED,
+)
 """Every kind of file that is recognised."""
 LETTERED = re.compile(r"(.*\d)[a-z]")
 LONGEST_ID = 80

@@ -26,8 +26,6 @@ def _family(name: str, kind: str, metrics: tuple[str, ...], *columns: str) -> Un
 
 
 UNMODELLED = (
-    _family("inference_vision", "vision", ("measured_img_per_s",), "gmacs", "macts", "batch"),
-    _family("training_vision", "vision", ("measured_img_per_s", "measured_peak_mem_gb"), "gmacs", "n_gpus", "batch"),
     _family("inference_diffusion", "diffusion", ("it_per_s", "s_per_image", "peak_mem_gb"), "res", "steps"),
     _family(
         "training_diffusion",
@@ -42,8 +40,6 @@ UNMODELLED = (
         "resolution",
         "batch_global",
     ),
-    _family("training_other", "other", ("measured_throughput",), "task", "unit"),
-    _family("speech", "speech", ("time_s", "samples_per_s", "rtfx", "peak_mem_gb"), "audio_s", "beam"),
     _family("rendering", "rendering", ("value",), "benchmark", "api", "unit"),
 )
-"""The kinds that follow: vision, diffusion, speech, rendering, and the training benchmarks of other networks."""
+"""The kinds that follow: vision, diffusion, rendering, and the training benchmarks of other networks."""
