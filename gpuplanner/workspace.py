@@ -22,7 +22,7 @@ from gpuplanner.facts import Source
 from gpuplanner.messages import InputError, Language, Message, Translator, msg
 from gpuplanner.paths import is_there, shipped
 from gpuplanner.store.plan_files import read_plan
-from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, RATES, Setting, Settings
+from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, OWN_MEASUREMENTS, RATES, Setting, Settings
 from gpuplanner.store.store import FILE_NAME, Store, open_store
 from gpuplanner.units import Display, MemoryConvention
 from gpuplanner.workload.model_choice import ModelChoice
@@ -36,10 +36,13 @@ if TYPE_CHECKING:
     from gpuplanner.engine.answers.answering import Question
     from gpuplanner.engine.estimate import Estimate
     from gpuplanner.engine.machine import Machine
+    from gpuplanner.engine.own_measurements import OwnMeasurement
     from gpuplanner.engine.search.result import SearchResult
     from gpuplanner.engine.validation.rows import ValidationContext
 
 HOME_VARIABLE = "GPUPLANNER_HOME"
+MEASUREMENTS = "measurements"
+"""The folder of a person's own measurements in their data folder."""
 _MOST_NEAR = 3
 
 
@@ -66,6 +69,8 @@ class Workspace:
 
     def __init__(self, home: Path) -> None:
         self.home = home
+        self.own_left_out = False
+        """Whether the person's own measurements are left out of this session's estimates."""
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -157,7 +162,25 @@ class Workspace:
         """The estimate of a plan on the machine it names. Raises InputError when it names none or an unknown one."""
         from gpuplanner.engine import estimating
 
-        return estimating.estimate(plan, *self._subject(plan), self.efficiencies, self.catalog.rules)
+        return estimating.estimate(
+            plan, *self._subject(plan), self.efficiencies, self.catalog.rules, self._own_in_use()
+        )
+
+    @cached_property
+    def own_measurements(self) -> "tuple[OwnMeasurement, ...]":
+        """What the person measured and keeps; read once, and again after `measurements_changed`."""
+        from gpuplanner.store.own_measurements import read_own
+
+        return read_own(self.home)[0]
+
+    def measurements_changed(self) -> None:
+        """The measurements were added to or removed."""
+        self.__dict__.pop("own_measurements", None)
+
+    def _own_in_use(self) -> "tuple[OwnMeasurement, ...]":
+        if self.own_left_out or not is_there(self.home / MEASUREMENTS) or self._chosen(OWN_MEASUREMENTS) == "off":
+            return ()
+        return self.own_measurements
 
     def advised(self, made: "Estimate") -> "Estimate":
         """The estimate with the smallest changes that help, where it does not fit or misses a goal."""

@@ -57,13 +57,19 @@ def _one_entry(parser: Parser, text: Text) -> None:
     parser.add_argument("--memory", type=_count, metavar="MIB", help=text("cli.help.memory"))
 
 
-def _plan(parser: Parser, text: Text) -> None:
-    parser.add_argument("plan", metavar="PLAN", help=text("cli.help.plan"))
+def _plan(parser: Parser, text: Text, optional: bool = False) -> None:
+    parser.add_argument("plan", metavar="PLAN", help=text("cli.help.plan"), nargs="?" if optional else None)
     parser.add_argument("--machine", metavar="INSTANCE", help=text("cli.help.machine"))
     parser.add_argument("--gpu", metavar="GPU", help=text("cli.help.gpu"))
     parser.add_argument("--gpus", type=_count, default=None, metavar="N", help=text("cli.help.gpus"))
     parser.add_argument("--model", metavar="MODEL", help=text("cli.help.model"))
     parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help=text("cli.help.set"))
+    parser.add_argument("--no-own-measurements", action="store_true", help=text("cli.help.no_own_measurements"))
+
+
+def _calibrate(parser: Parser, text: Text) -> None:
+    parser.add_argument("what", metavar="FILE|list|remove", help=text("cli.help.calibrate_what"))
+    _plan(parser, text, optional=True)
 
 
 def _recommend(parser: Parser, text: Text) -> None:
@@ -110,6 +116,7 @@ COMMANDS = (
     Command("estimate", "plan_commands", "estimate", _plan),
     Command("recommend", "recommend_command", "recommend", _recommend),
     Command("explain", "explain_command", "explain", _explain),
+    Command("calibrate", "calibrate_command", "calibrate", _calibrate),
     Command("validate", "validate_command", "validate", _validate),
     Command("schema", "plan_commands", "schema", _nothing),
 )

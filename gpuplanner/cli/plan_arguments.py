@@ -26,6 +26,8 @@ def plan_of(options: argparse.Namespace, context: Context) -> Plan:
     """The plan with the changes that the flags ask for. Raises InputError for what cannot be used."""
     if options.gpu is not None and options.machine is not None:
         raise InputError(msg("cli.gpu_and_machine"))
+    if options.no_own_measurements:
+        context.workspace.own_left_out = True
     plan = _named(options.plan, context)
     content = plan.model_dump(mode="json")
     if options.model is not None:

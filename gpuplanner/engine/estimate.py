@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gpuplanner.engine.machine import Machine
-from gpuplanner.figures import Figure
+from gpuplanner.figures import Figure, Origin
 from gpuplanner.messages import Message
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
@@ -136,6 +136,7 @@ class Estimate:
     both `usd_per_hour, usd_per_month, power_w, energy_j`. Text: message `metric.<id>`.
     Metrics of kinds that work in items: see their modules. `goals`: what the plan asks of the metrics.
     `time`: the parts of one step (`step_name`: decode_step, train_step), each with its limit; `limits` their shares.
+    `own`: where the factor of a person's own measurement comes from, None where none is of this profile.
     """
 
     plan: Plan
@@ -154,3 +155,4 @@ class Estimate:
     unmet: tuple[Message, ...] = ()
     changes: tuple[Change, ...] = ()
     goals: tuple[Goal, ...] = ()
+    own: Origin | None = None

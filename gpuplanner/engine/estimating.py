@@ -4,7 +4,7 @@ The engines (`kinds.py`) say what fits and how long it takes; everything that fo
 from the machine alone is added here.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.limits import missing_fact, unmet_budgets
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.origins import WatchedEfficiencies, finder
+from gpuplanner.engine.own_measurements import OwnMeasurement, with_own, with_own_origin
 from gpuplanner.engine.power import power_metrics
 from gpuplanner.engine.support import unsupported
 from gpuplanner.facts import MissingFactError
@@ -30,30 +31,44 @@ EXPLAINED = (Estimate, Memory, Phase, Part, HostNeed)
 
 
 def estimate(
-    plan: Plan, subject: Any, machine: Machine, efficiencies: Efficiencies, rules: Iterable[Rule] = ()
+    plan: Plan,
+    subject: Any,
+    machine: Machine,
+    efficiencies: Efficiencies,
+    rules: Iterable[Rule] = (),
+    own: Sequence[OwnMeasurement] = (),
 ) -> Estimate:
     """The estimate of a plan on a machine.
 
     `subject`: what the workload runs, None where it names no model; `rules`: rules of thumb of the catalog, shown
-    beside what they speak about.
+    beside what they speak about; `own`: what a person measured, used where it is of the very same profile.
 
     Raises InputError when a fact is missing that the estimate cannot do without, or when the plan cannot be run so.
     """
     try:
-        made = KINDS[plan.workload.kind].estimate(plan, subject, machine, efficiencies)
+        engine = KINDS[plan.workload.kind].estimate
+        made = engine(plan, subject, machine, efficiencies)
+        if own:
+            made = with_own(made, own, efficiencies, lambda other: engine(other, subject, machine, efficiencies))
         return _completed(made, subject, efficiencies, rules)
     except MissingFactError as error:
         raise InputError(missing_fact(error)) from None
 
 
 def explain(
-    plan: Plan, subject: Any, machine: Machine, efficiencies: Efficiencies, rules: Iterable[Rule] = ()
+    plan: Plan,
+    subject: Any,
+    machine: Machine,
+    efficiencies: Efficiencies,
+    rules: Iterable[Rule] = (),
+    own: Sequence[OwnMeasurement] = (),
 ) -> Estimate:
     """The same estimate with the derivation of every figure, each input with where it comes from."""
     watched = WatchedEfficiencies(efficiencies)
     with recording() as kept:
-        made = estimate(plan, subject, machine, watched, rules)
-    return derived(made, kept, finder(plan, subject, machine, made.way, watched.used), EXPLAINED)
+        made = estimate(plan, subject, machine, watched, rules, own)
+    find = with_own_origin(finder(plan, subject, machine, made.way, watched.used), made.own)
+    return derived(made, kept, find, EXPLAINED)
 
 
 def _completed(made: Estimate, subject: Any, efficiencies: Efficiencies, rules: Iterable[Rule]) -> Estimate:

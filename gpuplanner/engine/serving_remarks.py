@@ -160,20 +160,23 @@ def unmet(
     runs: bool,
 ) -> tuple[Message, ...]:
     """Goals that are missed, and lengths that the model was not made for."""
-    return tuple(_unmet(workload, model, result, metrics, runs))
+    return (*missed_goals(workload, metrics), *_unmet(workload, model, result, runs))
+
+
+def missed_goals(workload: Serving, metrics: Mapping[str, Figure]) -> Iterator[Message]:
+    """A sentence for each time that is longer than its goal."""
+    for name, goal in (("ttft_s", workload.ttft_goal_s), ("tpot_s", workload.tpot_goal_s)):
+        found = metrics.get(name)
+        if goal is not None and found is not None and found.value > goal:
+            yield msg(f"serving.missed.{name}", value=str(show_duration(found.value)), goal=str(show_duration(goal)))
 
 
 def _unmet(
     workload: Serving,
     model: ModelArchitecture,
     result: ServingNumbers,
-    metrics: Mapping[str, Figure],
     runs: bool,
 ) -> Iterator[Message]:
-    for name, goal in (("ttft_s", workload.ttft_goal_s), ("tpot_s", workload.tpot_goal_s)):
-        found = metrics.get(name)
-        if goal is not None and found is not None and found.value > goal:
-            yield msg(f"serving.missed.{name}", value=str(show_duration(found.value)), goal=str(show_duration(goal)))
     if runs and result.saturated:
         most = str(show(float(result.request_per_s), Unit.REQUEST_PER_S, Display()))
         yield msg("serving.saturated", rate=workload.request_rate or 0.0, most=most)

@@ -33,8 +33,12 @@ MEMORY = Setting("memory", "GiB", ("GiB", "GB"))
 CURRENCY = Setting("currency", "USD", ("USD", "CNY", "EUR", "GBP", "JPY"))
 RATES = Setting("rates", {})
 """A person's own currency rates: code → {"per_usd": number, "date": ISO}. They go before those of the catalog."""
+OWN_MEASUREMENTS = Setting("own_measurements", "on", ("on", "off"))
+"""Whether a person's own measurements are used where one is of the very profile that is estimated."""
 
-SETTINGS: Mapping[str, Setting] = MappingProxyType({s.key: s for s in (LANGUAGE, THEME, MEMORY, CURRENCY, RATES)})
+SETTINGS: Mapping[str, Setting] = MappingProxyType(
+    {s.key: s for s in (LANGUAGE, THEME, MEMORY, CURRENCY, RATES, OWN_MEASUREMENTS)}
+)
 
 
 class Settings:

@@ -6,14 +6,14 @@ from datetime import date
 from typing import Any
 
 from gpuplanner.messages import Message, msg
-from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, RATES, THEME, Setting
+from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, OWN_MEASUREMENTS, RATES, THEME, Setting
 from gpuplanner.ui.appearance import Appearance, DatedRate
 from gpuplanner.ui.palette.items import match
 from gpuplanner.ui.settings import Settings
 
 GROUPS: tuple[tuple[Message, tuple[Setting, ...]], ...] = (
     (msg("settings.group.look"), (LANGUAGE, THEME)),
-    (msg("settings.group.numbers"), (MEMORY, CURRENCY)),
+    (msg("settings.group.numbers"), (MEMORY, CURRENCY, OWN_MEASUREMENTS)),
 )
 """The settings of the page that are chosen among a few, in order."""
 

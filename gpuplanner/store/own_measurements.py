@@ -1,0 +1,115 @@
+"""A person's own measurements in the folder `measurements` of their data folder, a JSON file each. Written whole.
+
+A file that cannot be used is passed over and said; it never stops anything.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from gpuplanner.engine.own_measurements import OwnMeasurement
+from gpuplanner.messages import InputError, Message, msg, shortened
+from gpuplanner.paths import is_there
+from gpuplanner.workload.plan import Plan
+
+FORMAT = "gpuplan-measurement/1"
+FOLDER = "measurements"
+LARGEST_BYTES = 2_000_000
+MOST_FILES = 1_000
+_ID = re.compile(r"[0-9a-f]{8}")
+
+
+def new_id(name: str, plan: Plan, measured: dict[str, float]) -> str:
+    """The id of a measurement: the same content has the same one."""
+    content = json.dumps([name, plan.model_dump(mode="json"), sorted(measured.items())], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:8]
+
+
+def read_own(home: Path) -> tuple[tuple[OwnMeasurement, ...], tuple[Message, ...]]:
+    """All measurements of a data folder by their ids, and what is wrong with those that cannot be used."""
+    folder = home / FOLDER
+    if not is_there(folder):
+        return (), ()
+    found: list[OwnMeasurement] = []
+    wrong: list[Message] = []
+    try:
+        paths = sorted(path for path in folder.glob("*.json") if _ID.fullmatch(path.stem))[:MOST_FILES]
+    except OSError as fault:
+        return (), (msg("own.cannot_read", file=FOLDER, reason=fault.strerror or str(fault)),)
+    for path in paths:
+        try:
+            found.append(_read(path))
+        except InputError as error:
+            wrong.append(error.message)
+    return tuple(found), tuple(wrong)
+
+
+def keep_own(home: Path, measurement: OwnMeasurement) -> None:
+    """Keep a measurement. Raises InputError when the disk does not take it."""
+    content = {
+        "format": FORMAT,
+        "name": measurement.name,
+        "date": measurement.date,
+        "site": measurement.site,
+        "measured": dict(measurement.measured),
+        "plan": measurement.plan.model_dump(mode="json"),
+    }
+    path = _path(home, measurement.id)
+    temporary = ""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            json.dump(content, file, ensure_ascii=False, indent=2)
+        Path(temporary).replace(path)
+    except OSError as fault:
+        if temporary:
+            with contextlib.suppress(OSError):
+                Path(temporary).unlink()
+        raise InputError(msg("own.cannot_keep", file=str(path), reason=fault.strerror or str(fault))) from None
+
+
+def remove_own(home: Path, measurement_id: str) -> None:
+    """Forget a measurement. Raises InputError when there is none of that id, or it cannot be removed."""
+    path = _path(home, measurement_id)
+    if not _ID.fullmatch(measurement_id) or not is_there(path):
+        raise InputError(msg("own.no_such", id=shortened(measurement_id, 40)))
+    try:
+        path.unlink()
+    except OSError as fault:
+        raise InputError(msg("own.cannot_keep", file=str(path), reason=fault.strerror or str(fault))) from None
+
+
+def _path(home: Path, measurement_id: str) -> Path:
+    return home / FOLDER / f"{measurement_id}.json"
+
+
+def _read(path: Path) -> OwnMeasurement:
+    try:
+        with path.open("rb") as file:
+            content = json.loads(file.read(LARGEST_BYTES).decode("utf-8-sig"))
+        return _measurement(path.stem, content)
+    except OSError as fault:
+        raise InputError(msg("own.cannot_read", file=path.name, reason=fault.strerror or str(fault))) from None
+    except (ValueError, KeyError, TypeError, RecursionError, ValidationError, InputError):
+        raise InputError(msg("own.not_one", file=path.name)) from None
+
+
+def _measurement(measurement_id: str, content: dict[str, Any]) -> OwnMeasurement:
+    """Raises one of the errors that `_read` takes for a file that is no measurement."""
+    if content["format"] != FORMAT:
+        raise ValueError(content["format"])
+    measured = {str(name): float(value) for name, value in content["measured"].items()}
+    if not measured or not all(0 < value < float("inf") for value in measured.values()):
+        raise ValueError(measured)
+    plan = Plan.model_validate(content["plan"])
+    return OwnMeasurement(
+        measurement_id, str(content["name"]), str(content["date"]), plan, str(content["site"]), measured
+    )

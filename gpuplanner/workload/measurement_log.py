@@ -1,0 +1,187 @@
+"""Reads what a person measured out of the files that tools write, by their content. Computes no estimate.
+
+Known: the results of `vllm bench serve` and SGLang's `bench_serving` (text, JSON, JSON lines), vLLM's server log, the
+logs of Hugging Face's Trainer, torchtitan and Megatron, and lines that say tokens a second.
+"""
+
+import json
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from gpuplanner.messages import InputError, msg, on_one_line, shortened
+
+LARGEST_BYTES = 64_000_000
+"""A server's log of some days."""
+MOST = 1e15
+"""No time or rate of a run comes near this."""
+MS = 1e-3
+SERVING, TRAINING = "serving", "training"
+_NUMBER = r"(\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """What a file says. `kind`: of which work; `metrics`: by the ids of an estimate's metrics, in base units.
+
+    `load`: what of the run's load the file says, by the names of the plan's fields; `model`: as printed.
+    """
+
+    kind: str
+    metrics: Mapping[str, float]
+    load: Mapping[str, float]
+    model: str = ""
+
+
+def read_measurement(path: Path) -> MeasuredRun:
+    """What a file of a person says was measured. Raises InputError naming the file and what is wrong with it."""
+    name = shortened(on_one_line(path.name), 80)
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError(msg("own.file.not_a_file", file=name))
+        if status.st_size > LARGEST_BYTES:
+            raise InputError(msg("own.file.too_large", file=name, limit=LARGEST_BYTES // 1_000_000))
+        text = path.read_bytes().decode("utf-8-sig", "replace")
+    except FileNotFoundError:
+        raise InputError(msg("own.file.missing", file=name)) from None
+    except (OSError, ValueError) as fault:
+        reason = getattr(fault, "strerror", None) or str(fault)
+        raise InputError(msg("own.file.cannot_read", file=name, reason=shortened(reason))) from None
+    return parse_measurement(text, name)
+
+
+def parse_measurement(text: str, name: str) -> MeasuredRun:
+    """What a text says was measured. Raises InputError where nothing in it is known."""
+    for reader in (_json_results, _printed_results, _server_log, _training_log):
+        run = reader(text)
+        if run is not None and run.metrics:
+            return run
+    raise InputError(msg("own.file.unknown", file=name))
+
+
+def _json_results(text: str) -> MeasuredRun | None:
+    """A benchmark's results as JSON: one object, or the last one of several lines."""
+    if not text.lstrip().startswith("{"):
+        return None
+    for piece in (text, *reversed(text.strip().splitlines())):
+        try:
+            content = json.loads(piece)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(content, dict):
+            return _of_benchmark(_numbers(content), str(content.get("model_id") or content.get("model") or ""))
+    return None
+
+
+def _numbers(content: Mapping[str, Any]) -> dict[str, float]:
+    return {
+        str(key): float(value)
+        for key, value in content.items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < MOST
+    }
+
+
+PRINTED = (
+    (r"Successful requests", "completed"),
+    (r"Max(?:imum)? request concurrency", "max_concurrency"),
+    (r"Request rate configured \(RPS\)|Traffic request rate", "request_rate"),
+    (r"Total input tokens", "total_input_tokens"),
+    (r"Total generated tokens", "total_output_tokens"),
+    (r"Output token throughput \(tok/s\)", "output_throughput"),
+    (r"Mean TTFT \(ms\)", "mean_ttft_ms"),
+    (r"Mean TPOT \(ms\)", "mean_tpot_ms"),
+    (r"Median TTFT \(ms\)", "median_ttft_ms"),
+    (r"Median TPOT \(ms\)", "median_tpot_ms"),
+)
+"""Lines of the printed results, and what the same is called in JSON."""
+
+
+def _printed_results(text: str) -> MeasuredRun | None:
+    if "Output token throughput" not in text:
+        return None
+    found = {}
+    for line, key in PRINTED:
+        if match := re.search(rf"^[^\n]{{0,40}}(?:{line}):?[ \t]+{_NUMBER}", text, re.MULTILINE):
+            found[key] = _value(match[1])
+    return _of_benchmark(found, "")
+
+
+def _of_benchmark(said: Mapping[str, float], model: str) -> MeasuredRun | None:
+    """A benchmark of a server. Times are means; medians where no mean is said."""
+    metrics: dict[str, float] = {}
+    if "output_throughput" in said:
+        metrics["output_tokens_per_s"] = said["output_throughput"]
+    for name in ("ttft", "tpot"):
+        value = said.get(f"mean_{name}_ms", said.get(f"median_{name}_ms"))
+        if value is not None:
+            metrics[f"{name}_s"] = value * MS
+    requests = said.get("completed", 0.0)
+    load = {"concurrency": said["max_concurrency"]} if "max_concurrency" in said else {}
+    if "request_rate" in said and "max_concurrency" not in said:
+        load["request_rate"] = said["request_rate"]
+    if requests:
+        for field in ("input", "output"):
+            if f"total_{field}_tokens" in said:
+                load[f"{field}_tokens"] = said[f"total_{field}_tokens"] / requests
+    return MeasuredRun(SERVING, metrics, load, shortened(on_one_line(model), 200)) if metrics else None
+
+
+_VLLM_LINE = re.compile(rf"Avg generation throughput: {_NUMBER} tokens/s, Running: (\d{{1,9}}) reqs")
+_VLLM_MODEL = re.compile(r"with config: model='([^']{1,200})'")
+
+
+def _server_log(text: str) -> MeasuredRun | None:
+    """The log of vLLM: the median rate of the lines in which it runs as many requests as in most of its busy ones."""
+    lines = [(_value(rate), int(running)) for rate, running in _VLLM_LINE.findall(text)]
+    busy = [(rate, running) for rate, running in lines if rate > 0 and running > 0]
+    if not busy:
+        return None
+    usual = median(running for _, running in busy)
+    rates = [rate for rate, running in busy if usual / 1.25 <= running <= usual * 1.25]
+    model = _VLLM_MODEL.search(text)
+    return MeasuredRun(
+        SERVING,
+        {"output_tokens_per_s": median(rates or [rate for rate, _ in busy])},
+        {"concurrency": usual},
+        shortened(on_one_line(model[1]), 200) if model else "",
+    )
+
+
+TRAINING_LINES: Sequence[tuple[str, str, float]] = (
+    (r"\btps: {n}", "tokens_per_s_per_gpu", 1.0),
+    (r"train_tokens_per_second['\"]?: {n}", "tokens_per_s", 1.0),
+    (r"tokens[ _/]?(?:per[ _]sec(?:ond)?|/s(?:ec)?)[ _/]?(?:/|per[ _])?(?:gpu|device|chip)['\"]?[:=]? *{n}",
+     "tokens_per_s_per_gpu", 1.0),
+    (r"elapsed time per iteration \(ms\): {n}", "step_s", MS),
+    (r"tokens[ _/]?(?:per[ _]sec(?:ond)?|/s(?:ec)?)['\"]?[:=]? *{n}", "tokens_per_s", 1.0),
+    (r"{n} *(?:tokens|tok)/s(?:ec)?\b", "tokens_per_s", 1.0),
+)  # fmt: skip
+"""What lines of training logs say: torchtitan's tokens a second of one GPU, the Trainer's of all, Megatron's step."""
+_WARM_UP = 0.2
+"""Share of the first lines that is left out: what is compiled and allocated first is slower."""
+
+
+def _training_log(text: str) -> MeasuredRun | None:
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    for pattern, metric, scale in TRAINING_LINES:
+        values = [v * scale for v in _found(pattern, plain) if v > 0]
+        if values:
+            settled = values[int(len(values) * _WARM_UP) :]
+            return MeasuredRun(TRAINING, {metric: median(settled)}, {})
+    return None
+
+
+def _found(pattern: str, text: str) -> Iterator[float]:
+    for match in re.finditer(pattern.replace("{n}", _NUMBER), text, re.IGNORECASE):
+        yield _value(match[1])
+
+
+def _value(printed: str) -> float:
+    """A number as printed, 0 where it is beyond what can be measured."""
+    value = float(printed.replace(",", ""))
+    return value if value < MOST else 0.0
