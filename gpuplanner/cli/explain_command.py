@@ -36,7 +36,7 @@ def explain(options: argparse.Namespace, context: Context) -> int:
         near = difflib.get_close_matches(options.figure, figures, n=8, cutoff=0.3) or list(figures)[:12]
         raise InputError(msg("cli.explain.no_such_figure", name=shortened(options.figure, 60), known=", ".join(near)))
     if options.json:
-        print_json(figure_data(figure) | {"name": options.figure, "derivation": _tree(figure, context)})
+        print_json(figure_data(figure) | {"name": options.figure, "derivation": derivation_data(figure, context)})
     else:
         print("\n".join(_lines(options.figure, figure, options.depth, estimate, context)))
     return 0
@@ -74,7 +74,8 @@ def _lines(name: str, figure: Figure, depth: int, estimate: Estimate, context: C
         yield context.text("cli.explain.deeper", hidden=hidden, depth=depth + 2)
 
 
-def _tree(figure: Figure, context: Context) -> list[dict[str, Any]]:
+def derivation_data(figure: Figure, context: Context) -> list[dict[str, Any]]:
+    """The rows of a figure's derivation; empty when none was recorded."""
     return [_row(row, context) for row in explanation(figure)]
 
 

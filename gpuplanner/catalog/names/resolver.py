@@ -4,8 +4,9 @@ Never guesses: a name that fits several is ambiguous, one that fits none is refu
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 
 from gpuplanner.catalog.catalog import Catalog
 from gpuplanner.catalog.names import explaining
@@ -65,6 +66,15 @@ class Names:
         if answer.id is None and not answer.candidates:
             answer = self._list(text, wanted, memory_bytes) or self._claim(text, name, wanted, memory_bytes) or answer
         return answer if answer.id or answer.candidates else self._with_nearest(answer, name, wanted)
+
+    def mig_profiles(self, gpu_id: str) -> Mapping[str, tuple[Fraction, Fraction]]:
+        """The MIG profiles of a GPU, each with its share of compute and of memory; empty where it has none."""
+        known = self._tables.mig.get(gpu_id)
+        return known.shares if known else {}
+
+    def vgpu_boards(self, gpu_id: str) -> tuple[str, ...]:
+        """What vGPU types call a GPU ("A100DX"); empty where nothing is known of it."""
+        return tuple(board for board, gpu in self._tables.vgpu_boards.items() if gpu == gpu_id)
 
     def _by_id(self, text: str, wanted: Kind | None) -> Resolution | None:
         """The entry whose id in the catalog the text is."""

@@ -8,11 +8,11 @@ from gpuplanner.messages import Message
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One figure of an answer, or words in its place. Both None: not known. Text: message `answers.line.<id>`."""
+    """One figure of an answer; None is not known. Text: `name`, else message `answers.line.<id>`."""
 
     id: str
     figure: Figure | None = None
-    said: Message | None = None
+    name: Message | None = None
 
 
 Cell = Figure | Message | None

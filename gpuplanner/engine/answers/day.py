@@ -20,7 +20,7 @@ from gpuplanner.engine.formulas.answers_cost import (
 )
 from gpuplanner.figures import Figure
 from gpuplanner.messages import InputError, Message, msg
-from gpuplanner.units import HOURS_PER_MONTH, Unit, digits, percent
+from gpuplanner.units import HOURS_PER_MONTH, Unit, percent
 
 HOURS = 24
 
@@ -78,9 +78,9 @@ class Day:
         saved = _saved(elastic, fixed)
         hourly = asking.hourly(self.usd_per_hour)
         most = max(figure.value for figure in needed)
-        says = msg("answers.day.says", most=digits(most), saved=percent(max(saved.value, 0.0)))
+        says = msg("answers.day.says", most=f"{most:,.0f}", saved=percent(max(saved.value, 0.0)))
         if saved.value <= 0:
-            says = msg("answers.day.says_nothing", most=digits(most))
+            says = msg("answers.day.says_nothing", most=f"{most:,.0f}")
         return Answer(
             "day",
             says,

@@ -54,7 +54,7 @@ class Energy:
             lines += [Line(f"energy.{name}", energy), Line(f"energy.{name}_usd", cost)]
         first, energy = next(iter(amounts.items()))
         says = msg(f"answers.energy.says_{first}", energy=_shown(energy), power=_shown(power))
-        return Answer("energy", says, tuple(lines), unknown=tuple(self._unknown()))
+        return Answer("energy", says, tuple(lines), None, tuple(self._unknown()), (msg("answers.energy.month_full"),))
 
     def _unknown(self) -> list[Message]:
         lacking = []

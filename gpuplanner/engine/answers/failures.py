@@ -20,7 +20,7 @@ from gpuplanner.engine.formulas.storage import checkpoint_bytes
 from gpuplanner.engine.host import TABLE as HOST
 from gpuplanner.figures import Certainty, Figure
 from gpuplanner.messages import InputError, Message, msg
-from gpuplanner.units import Unit, digits, percent, show_duration
+from gpuplanner.units import Unit, percent, show_duration
 from gpuplanner.workload.training import Training
 
 PROBABILITIES = (0.9, 0.99, 0.999)
@@ -34,13 +34,13 @@ LOCAL, SHARED = "local", "shared"
 class Failures:
     """What the question is asked with; None: the rule of thumb. `bytes_per_s`: what all nodes write together.
 
-    `gpu_seconds_between_failures`: of one GPU alone. `stall_s`: how long training stands still for a checkpoint, where
+    `between_failures_s`: of the whole machine. `stall_s`: how long training stands still for a checkpoint, where
     it is written in the background.
     """
 
     bytes_per_s: float | None = None
     stall_s: float | None = None
-    gpu_seconds_between_failures: float | None = None
+    between_failures_s: float | None = None
     restart_s: float | None = None
     repair_s: float | None = None
     probability: float = 0.99
@@ -59,7 +59,7 @@ class Failures:
             "answers.failures.says",
             interval=str(show_duration(found["interval"].value)),
             goodput=percent(found["goodput"].value, 1),
-            spares=digits(found["spares"].value),
+            spares=f"{found['spares'].value:,.0f}",
             share=percent(self.probability, 1),
             between=str(show_duration(found["between"].value)),
         )
@@ -90,8 +90,7 @@ def with_failures(asking: Asking, given: Failures) -> dict[str, Figure]:
         raise InputError(msg("answers.failures.training_only"))
     made = asking.base
     duty = asking.duty(made)
-    gpus = plain(float(asking.machine.gpus), Unit.COUNT)
-    found = {"between": worked(seconds_between_failures, _gpu_seconds(asking, given), gpus)}
+    found = {"between": _between(asking, given)}
     size = worked(checkpoint_bytes, duty.trained_parameters, duty.checkpoint_bytes_per_parameter)
     found["checkpoint"] = size
     if given.stall_s is None:
@@ -124,13 +123,13 @@ def _lost(job: Figure, whole: Figure, goodput: Figure) -> Figure:
     return Figure(value, Unit.SECOND, whole.certainty, low, high, whole.rung, whole.why)
 
 
-def _gpu_seconds(asking: Asking, given: Failures) -> Figure:
-    term = "gpu_seconds_between_failures"
-    if given.gpu_seconds_between_failures is not None:
-        return asking.typed(term, given.gpu_seconds_between_failures, Unit.SECOND)
-    value = asking.efficiencies.constants(HOST, "failures")[term]
+def _between(asking: Asking, given: Failures) -> Figure:
+    if given.between_failures_s is not None:
+        return asking.typed("between_failures_s", given.between_failures_s, Unit.SECOND)
+    value = asking.efficiencies.constants(HOST, "failures")["gpu_seconds_between_failures"]
     why = msg("answers.failures.why_clusters_differ")
-    return Figure(value, Unit.SECOND, Certainty.RULE, value * FAILURES_LOW, value * FAILURES_HIGH, why=why)
+    one = Figure(value, Unit.SECOND, Certainty.RULE, value * FAILURES_LOW, value * FAILURES_HIGH, why=why)
+    return worked(seconds_between_failures, one, plain(float(asking.machine.gpus), Unit.COUNT))
 
 
 def _spares(asking: Asking, waiting: Figure) -> Table:

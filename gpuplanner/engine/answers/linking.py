@@ -1,5 +1,6 @@
 """Whether NVLink (or what another maker calls so) matters for a plan: the same GPUs with it and over PCIe alone."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,7 +9,7 @@ from gpuplanner.engine.answers.answer import Answer, Line, Row, Table
 from gpuplanner.engine.answers.asking import Asking
 from gpuplanner.engine.estimate import Estimate, Limit, Part, Way
 from gpuplanner.engine.formulas.answers_time import longer_share, more_seconds
-from gpuplanner.engine.links import host_link_bytes_per_s
+from gpuplanner.engine.links import Collective, host_link_bytes_per_s, reach
 from gpuplanner.engine.machine import Machine, Topology
 from gpuplanner.figures import Figure
 from gpuplanner.messages import InputError, Message, msg
@@ -18,7 +19,12 @@ from gpuplanner.workload.training import Recomputation, Sharding, Training
 
 MUCH, SOME = 0.25, 0.05
 """From how much longer without the link it is said to matter much, and to matter at all."""
-CROSSING = frozenset({Limit.LINK, Limit.NETWORK})
+ALIKE = 0.001
+"""Times that differ by no more than this share are the same."""
+COLLECTIVES = frozenset({
+    "exchange", "dispatch", "prompts", "tensor", "context", "experts", "gather", "reduce", "send", "reductions",
+})  # fmt: skip
+"""Parts of a step of which there are words for what is exchanged in them."""
 TIMES = ("step_s", "job_s", "tpot_s", "ttft_s", "request_s", "science_step_s", "item_step_s")
 HEADLINES = ("step_s", "request_s", "science_step_s", "item_step_s")
 RATES = ("tokens_per_s", "output_tokens_per_s", "science_steps_per_s", "items_per_s")
@@ -42,7 +48,7 @@ class Linking:
         quick = asking.estimate(linked)
         slow = asking.estimate(over_pcie, **pinned(asking, quick.way))
         free = asking.estimate(over_pcie)
-        return _compared(quick, slow, free, linked)
+        return _compared(asking, quick, slow, free, linked)
 
 
 def pinned(asking: Asking, way: Way) -> dict[str, Any]:
@@ -77,7 +83,7 @@ def _linked(machine: Machine) -> Machine | None:
     return replace(machine, topology=kind, link_bytes_per_s=link.value, remarks=())
 
 
-def _compared(quick: Estimate, slow: Estimate, free: Estimate, linked: Machine) -> Answer:
+def _compared(asking: Asking, quick: Estimate, slow: Estimate, free: Estimate, linked: Machine) -> Answer:
     headline = next((name for name in HEADLINES if name in quick.metrics and name in slow.metrics), None)
     if headline is None:
         raise InputError(msg("answers.nvlink.no_time", why=quick.reason))
@@ -91,9 +97,12 @@ def _compared(quick: Estimate, slow: Estimate, free: Estimate, linked: Machine) 
     weight = "much" if share >= MUCH else "some" if share >= SOME else "hardly"
     link = _link_name(linked)
     seconds = slow.metrics[headline].value - quick.metrics[headline].value
-    what, time = msg(f"metric.{headline}"), str(show_duration(seconds))
-    says = msg(f"answers.nvlink.{weight}", link=link, what=what, time=time, share=percent(share, 1))
-    return Answer("nvlink", says, tuple(lines), _table(quick, slow, free, link), remarks=_reasons(quick, slow, linked))
+    what, time = msg(f"answers.nvlink.what.{headline}"), str(show_duration(seconds))
+    says = msg(
+        f"answers.nvlink.{weight}", link=link, what=what, time=time, share=percent(share, 0 if share >= 1 else 1)
+    )
+    said = (*_reasons(quick, slow, linked), *_over_pcie(asking, slow))
+    return Answer("nvlink", says, tuple(lines), _table(quick, slow, free, link), remarks=said)
 
 
 def _as_wide(value: Any, like: Figure, unit: Unit = Unit.SECOND) -> Figure:
@@ -108,13 +117,13 @@ def _reasons(quick: Estimate, slow: Estimate, linked: Machine) -> tuple[Message,
     said = [
         msg(
             "answers.nvlink.part",
-            what=msg(f"answers.collective.{part.id}"),
+            what=_part_name(part.id),
             quick=str(show_duration(before.get(part.id, 0.0))),
             slow=str(show_duration(part.figure.value)),
             step=msg(f"step.{slow.step_name}"),
         )
         for part in slow.time
-        if part.limit in CROSSING and part.figure.value != before.get(part.id)
+        if abs(part.figure.value - before.get(part.id, 0.0)) > ALIKE * part.figure.value
     ]
     if not said:
         said.append(msg("answers.nvlink.nothing_exchanged"))
@@ -123,6 +132,15 @@ def _reasons(quick: Estimate, slow: Estimate, linked: Machine) -> tuple[Message,
     if linked.nodes > 1:
         said.append(msg("answers.nvlink.network_same"))
     return tuple(said)
+
+
+def _over_pcie(asking: Asking, slow: Estimate) -> Iterator[Message]:
+    """What collectives are taken to reach over PCIe, since boards differ in it more than in anything else."""
+    machine = slow.machine
+    found = reach(asking.efficiencies, machine.gpu, Collective.ALL_REDUCE, Topology.PCIE)
+    share = float(found.share(float(machine.gpus_per_node)))
+    rate = str(show(machine.link_bytes_per_s or 0.0, Unit.BYTE_PER_S, Display()))
+    yield msg("answers.nvlink.pcie_reach", share=percent(share, 1), rate=rate, gpus=machine.gpus_per_node)
 
 
 def _table(quick: Estimate, slow: Estimate, free: Estimate, link: Message | str) -> Table:
@@ -151,6 +169,10 @@ def way_text(way: Way) -> Message:
     return msg("answers.way", degrees=" · ".join(parts) or "TP 1")
 
 
+def _part_name(part: str) -> Message:
+    return msg(f"answers.collective.{part}" if part in COLLECTIVES else f"part.{part}")
+
+
 def _link_name(machine: Machine) -> str:
     return machine.gpu.link_kind or "NVLink"
 
@@ -165,5 +187,5 @@ def _without_link(asking: Asking, machine: Machine) -> Answer:
         raise InputError(msg("answers.nvlink.no_time", why=made.reason))
     rate = str(show(machine.link_bytes_per_s or 0.0, Unit.BYTE_PER_S, Display()))
     says = msg("answers.nvlink.none_on_gpu", gpu=machine.gpu.name, share=percent(spent / whole, 1), rate=rate)
-    lines = tuple(Line(f"nvlink.part.{part.id}", part.figure) for part in crossing)
+    lines = tuple(Line(f"nvlink.part.{part.id}", part.figure, _part_name(part.id)) for part in crossing)
     return Answer("nvlink", says, lines)

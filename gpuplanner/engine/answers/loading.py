@@ -14,10 +14,13 @@ from gpuplanner.engine.formulas.answers_time import (
 )
 from gpuplanner.engine.links import host_link_bytes_per_s
 from gpuplanner.facts import MissingFactError
-from gpuplanner.figures import Figure
+from gpuplanner.figures import Certainty, Figure
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.units import Display, Unit, show, show_duration
 from gpuplanner.workload.serving import Serving
+
+PAGEABLE_SHARE = 0.3
+"""Of its link, what a copy from memory that is not pinned reaches at least."""
 
 
 class Storage(StrEnum):
@@ -80,7 +83,7 @@ def cold_start(asking: Asking, given: Loading) -> dict[str, Figure]:
     except MissingFactError:
         link = None
     if held is not None and link is not None:
-        found["copy"] = worked(weight_copy_seconds, held, plain(link, Unit.BYTE_PER_S))
+        found["copy"] = worked(weight_copy_seconds, held, _reached(link))
         found["load"] = worked(weight_load_seconds, found["read"], found["copy"])
     else:
         found["load"] = found["read"]
@@ -91,6 +94,13 @@ def cold_start(asking: Asking, given: Loading) -> dict[str, Figure]:
         found["engine"] = asking.typed_or_rule(given.engine_start_s, eager, "engine_start_s", Unit.SECOND)
         found["cold_start"] = worked(cold_start_seconds, found["process"], found["load"], found["engine"])
     return found
+
+
+def _reached(link_bytes_per_s: float) -> Figure:
+    """What copies to a GPU reach of its link: all of it from pinned memory, a part from files mapped into memory."""
+    least = PAGEABLE_SHARE * link_bytes_per_s
+    why = msg("answers.load.why_pinned")
+    return Figure(link_bytes_per_s, Unit.BYTE_PER_S, Certainty.RULE, least, link_bytes_per_s, why=why)
 
 
 def _weight_bytes(asking: Asking) -> Figure:

@@ -22,10 +22,10 @@ def weight_copy_seconds(weight_bytes: Number, pcie_bytes_per_s: Number) -> Numbe
     return weight_bytes / pcie_bytes_per_s
 
 
-@formula(Unit.SECOND, "read_s + copy_s", "one after the other, as the usual loaders do it tensor by tensor")
-def weight_load_seconds(read_s: Number, copy_s: Number) -> Number:
+@formula(Unit.SECOND, "weights_read_s + copy_s", "one after the other, as the usual loaders do it tensor by tensor")
+def weight_load_seconds(weights_read_s: Number, copy_s: Number) -> Number:
     """Time until the weights are in the memory of the GPUs."""
-    return read_s + copy_s
+    return weights_read_s + copy_s
 
 
 @formula(Unit.SECOND, "process_start_s + load_s + engine_start_s")
