@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from gpuplanner.cli import ask_arguments
 from gpuplanner.cli.parser import Parser, refused
 from gpuplanner.messages import msg, shortened
 
@@ -107,6 +108,17 @@ def _count(given: str) -> int:
     return number
 
 
+def _question(own: Callable[[Parser, Text], None]) -> Callable[[Parser, Text], None]:
+    """The arguments of a question about a plan: the plan, what the question itself takes, how the answer is shown."""
+
+    def arguments(parser: Parser, text: Text) -> None:
+        _plan(parser, text)
+        own(parser, text)
+        ask_arguments.how_shown(parser, text)
+
+    return arguments
+
+
 COMMANDS = (
     Command("catalog search", "catalog_commands", "search", _search),
     Command("catalog list", "list_command", "list_entries", _list),
@@ -119,4 +131,13 @@ COMMANDS = (
     Command("calibrate", "calibrate_command", "calibrate", _calibrate),
     Command("validate", "validate_command", "validate", _validate),
     Command("schema", "plan_commands", "schema", _nothing),
+    Command("ask load", "ask_command", "load", _question(ask_arguments.load)),
+    Command("ask checkpoints", "ask_command", "checkpoints", _question(ask_arguments.checkpoints)),
+    Command("ask energy", "ask_command", "energy", _question(ask_arguments.energy)),
+    Command("ask cost", "ask_command", "cost", _question(ask_arguments.cost)),
+    Command("ask nvlink", "ask_command", "nvlink", _question(ask_arguments.nvlink)),
+    Command("ask day", "ask_command", "day", _question(ask_arguments.day)),
+    Command("ask split", "ask_command", "split", _question(ask_arguments.split)),
+    Command("ask slice", "ask_command", "slices", _question(ask_arguments.slices)),
+    Command("catalog add-gpu", "add_gpu_command", "add", ask_arguments.new_gpu),
 )
