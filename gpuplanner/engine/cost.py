@@ -14,6 +14,7 @@ from gpuplanner.units import HOURS_PER_MONTH, Unit
 PER_THOUSAND: Mapping[str, str] = {
     "items_per_s": "usd_per_kitem",
     "images_per_s": "usd_per_kimage",
+    "generated_per_s": "usd_per_kgenerated",
     "science_steps_per_s": "usd_per_kstep",
     "video_s_per_s": "usd_per_kvideo_s",
     "audio_s_per_s": "usd_per_kaudio_s",

@@ -32,7 +32,7 @@ from gpuplanner.workload.diffusion import Diffusion, DiffusionPrecision, Diffusi
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.training import AttentionKernel
 
-NAMES = ItemNames("image_batch", "image_batch_s", "images_per_s", "images_per_s_per_gpu")
+NAMES = ItemNames("image_batch", "image_batch_s", "generated_per_s", "generated_per_s_per_gpu")
 MEASURED_UNETS = ("unet",)
 
 

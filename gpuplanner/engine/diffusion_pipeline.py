@@ -127,9 +127,9 @@ def memory_phases(
     denoising = denoising_peak(grids, samples, 4.0 if wide else 2.0, held["live_share"], copies)
     decoding = decoding_peak(work, network, sizes, efficiencies)
     phases: dict[str, dict[str, Number]] = {}
-    for phase, own in (("encode", "text_encoder"), ("denoise", "denoiser"), ("decode", "codec")):
+    for phase, own in (("encode_prompt", "text_encoder"), ("denoise", "denoiser"), ("decode_latents", "codec")):
         parts = dict(_resident(work, weights, own, layers_of(network)))
-        parts["activations"] = {"encode": 0.0, "denoise": denoising, "decode": decoding}[phase]
+        parts["activations"] = {"encode_prompt": 0.0, "denoise": denoising, "decode_latents": decoding}[phase]
         parts["overhead"] = process
         phases[phase] = parts
     return phases

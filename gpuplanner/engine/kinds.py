@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gpuplanner.catalog.efficiency import Efficiencies
-from gpuplanner.engine import by_hand, science, speech, transcoding, vision
+from gpuplanner.engine import by_hand, diffusion, diffusion_training, science, speech, transcoding, vision
 from gpuplanner.engine.duty import serving_duty, training_duty
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.engine.host import Duty
@@ -91,6 +91,32 @@ KINDS: Mapping[str, Kind] = {
         (("step_s", Unit.SECOND), ("tokens_per_s", Unit.TOKEN_PER_S), *JOB, HOURLY),
         (("step_s",), ("job_s", "tokens_per_s"), ("job_usd", "usd_per_mtoken", "mfu")),
         ("tokens_per_s", "mfu", "max_micro_batch", "max_sequence"),
+    ),
+    "diffusion": Kind(
+        diffusion.estimate_diffusion,
+        _one_by_one(diffusion.estimate_diffusion, diffusion.NAMES.rate),
+        diffusion.duty,
+        diffusion.changes,
+        diffusion.NAMES.rate,
+        (
+            ("image_batch_s", Unit.SECOND),
+            ("generated_per_s", Unit.PER_S),
+            *JOB,
+            ("usd_per_kgenerated", Unit.MONEY),
+            HOURLY,
+        ),
+        (("image_batch_s",), ("job_s", "generated_per_s"), ("job_usd", "usd_per_kgenerated")),
+        ("generated_per_s",),
+    ),
+    "diffusion-training": Kind(
+        diffusion_training.estimate_diffusion_training,
+        _one_by_one(diffusion_training.estimate_diffusion_training, diffusion_training.NAMES.rate),
+        diffusion_training.duty,
+        diffusion_training.changes,
+        diffusion_training.NAMES.rate,
+        (("images_per_s", Unit.PER_S), ("diffusion_step_s", Unit.SECOND), *JOB, HOURLY),
+        (("diffusion_step_s",), ("job_s", "images_per_s"), ("job_usd", "usd_per_kimage")),
+        ("images_per_s",),
     ),
     "vision": Kind(
         vision.estimate_vision,

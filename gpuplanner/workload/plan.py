@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.by_hand import ByHand
+from gpuplanner.workload.diffusion import Diffusion
+from gpuplanner.workload.diffusion_training import DiffusionTraining
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.science import Science
 from gpuplanner.workload.serving import Serving
@@ -16,8 +18,21 @@ from gpuplanner.workload.training import Training
 from gpuplanner.workload.transcoding import Transcoding
 from gpuplanner.workload.vision import Vision
 
-Workload = Annotated[Serving | Training | Vision | Speech | Science | Transcoding | ByHand, Field(discriminator="kind")]
-WORKLOADS: tuple[type[Workload], ...] = (Serving, Training, Vision, Speech, Science, Transcoding, ByHand)
+Workload = Annotated[
+    Serving | Training | Diffusion | DiffusionTraining | Vision | Speech | Science | Transcoding | ByHand,
+    Field(discriminator="kind"),
+]
+WORKLOADS: tuple[type[Workload], ...] = (
+    Serving,
+    Training,
+    Diffusion,
+    DiffusionTraining,
+    Vision,
+    Speech,
+    Science,
+    Transcoding,
+    ByHand,
+)
 """Every workload kind, in the order of the wizard."""
 
 

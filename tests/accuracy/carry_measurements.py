@@ -44,7 +44,7 @@ TERMS: Mapping[str, tuple[str, ...]] = {
         r"nominal \d+ GB",
     ),
     "training_diffusion": (
-        r"trainable \d+", r"grad ckpt True", r"\bEMA\b", r"(?<=; )\w{3,12}$",
+        r"trainable \d+", r"grad ckpt True", r"\bEMA\b", r"dreambooth", r"(?<=; )\w{3,12}$",
     ),
     "achievable_bandwidth": (r"^(?:bfloat16|bf16|fp16|fp8_block|fp8|nvfp4|fp4|int8_wo|int4_wo|int8|sq)(?=;)",),
 }  # fmt: skip

@@ -248,11 +248,15 @@ def trained_bytes(trained_parameters: Number, bytes_per_trained: Number, state_s
 
 
 @formula(
-    Unit.SECOND, "pass_s · (1 + backward_passes + recomputed_passes)", "the backward pass of a matrix is two of it"
+    Unit.SECOND,
+    "pass_s · (1 + backward_cost · backward_passes + recomputed_passes)",
+    "the backward pass of a matrix is two of it",
 )
-def trained_pass_seconds(pass_s: Number, backward_passes: Number, recomputed_passes: Number) -> Number:
+def trained_pass_seconds(
+    pass_s: Number, backward_cost: Number, backward_passes: Number, recomputed_passes: Number
+) -> Number:
     """Time of forward and backward from that of forward: two more with gradients of weights, one without them."""
-    return pass_s * (1.0 + backward_passes + recomputed_passes)
+    return pass_s * (1.0 + backward_cost * backward_passes + recomputed_passes)
 
 
 @formula(Unit.BYTE, "samples · adapter_element_bytes · max(layer_adapted · positions)", "adapters compute in FP32")

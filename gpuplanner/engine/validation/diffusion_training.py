@@ -16,7 +16,7 @@ from gpuplanner.engine.validation.diffusion_rows import MOST, machine_of, model_
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext
 from gpuplanner.engine.validation.training_rows import DEFAULT_NETWORK, NETWORK_BY_GENERATION
 from gpuplanner.messages import InputError, msg
-from gpuplanner.units import GB, GIB
+from gpuplanner.units import GB, GIB, TERA
 from gpuplanner.workload.diffusion import DiffusionPrecision, DiffusionRuntime
 from gpuplanner.workload.diffusion_training import DiffusionMethod, DiffusionTraining
 from gpuplanner.workload.model_choice import ModelChoice
@@ -29,6 +29,8 @@ OTHER_ADAPTERS = re.compile(
     r"\b(BOFT|DEFT|DELORA|FOURIERFT|GRALORA|LOKR|LOHA|OFT|PSOFT|RANDLORA|SHIRA|VERA|HRA|OSF|MISS|WAVEFT|C3A|IA3|LN_TUNING)\b"
 )
 """Adapters whose operations are not those of LoRA: rotations, transforms, masks, shared random matrices."""
+BOTH_KINDS = 2
+"""Samples of DreamBooth's batch of one: with prior preservation an image of the class goes with each of the subject."""
 TRAINED = re.compile(r"trainable (\d{1,15})")
 
 
@@ -57,13 +59,17 @@ class DiffusionTrainingRows:
         items = place.work.micro_batch * run.micro_batches * place.machine.gpus
         if row.text(MEMORY):
             yield _memory(row, self.name, place, context)
-        if row.text(RATE) or row.text(STEP):
+        if row.text(RATE) or row.text(STEP) or row.text(FLOPS):
             seconds = step_seconds_of(place, context)
             spread = time_range(place.machine, context.efficiencies)
             inverse = Spread(1.0 / spread.high, 1.0 / spread.low, spread.rung, spread.why)
-            ideal = _ideal_seconds(place, run.micro_batches)
+            ideal = model_flops(place) / sixteen_bit_peaks(place.machine.gpu, DiffusionPrecision.FP16)[0]
             if row.text(RATE):
                 yield _outcome(row, self.name, RATE, items / seconds, inverse, place.kin, items / ideal)
+            if row.text(FLOPS):
+                done = model_flops(place) / TERA
+                peak = sixteen_bit_peaks(place.machine.gpu, DiffusionPrecision.FP16)[0] / TERA
+                yield _outcome(row, self.name, FLOPS, done / seconds, inverse, place.kin, peak)
             if row.text(STEP):
                 yield _outcome(row, self.name, STEP, seconds, spread, place.kin, ideal)
 
@@ -80,7 +86,7 @@ def placed(row: Row, context: ValidationContext) -> Placed:
         network_rate = NETWORK_BY_GENERATION.get(machine.gpu.architecture, DEFAULT_NETWORK)
         machine = replace(machine, host=Host(network_bytes_per_s=network_rate * machine.gpus_per_node / 8))
     width, height, frames = sizes_of(row.text("resolution"))
-    micro = count(row, "micro_batch", MOST) or 1
+    micro = count(row, "micro_batch", MOST) or (BOTH_KINDS if "dreambooth" in notes.lower() else 1)
     printed = row.text("precision")
     automatic = "amp" in printed
     precision = precision_of("bf16" if automatic else printed or "fp32", DiffusionRuntime.EAGER, machine.gpu)
@@ -142,12 +148,11 @@ def _memory(row: Row, family: str, place: Placed, context: ValidationContext) ->
     return _outcome(row, family, MEMORY, needed / unit, spread, f"memory {row.text('kind')}", states / unit)
 
 
-def _ideal_seconds(place: Placed, micro_batches: float) -> float:
+def model_flops(place: Placed) -> float:
+    """Operations of one GPU for one optimizer step, nothing computed twice and the denoiser alone."""
     run = run_of(place.work, place.network, place.machine)
     work = pass_of(run.grids, float(place.work.micro_batch), 0.0)
-    peak, _ = sixteen_bit_peaks(place.machine.gpu, DiffusionPrecision.FP16)
-    passes = 1.0 + run.backward_passes
-    return passes * micro_batches * float(work.flops + work.attention_flops) / peak
+    return (1.0 + run.backward_passes) * run.micro_batches * float(work.flops + work.attention_flops)
 
 
 def _outcome(row: Row, family: str, metric: str, predicted: float, spread: Spread, kin: str, ideal: float) -> Outcome:

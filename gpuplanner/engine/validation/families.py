@@ -9,6 +9,8 @@ from pydantic import ValidationError
 
 from gpuplanner.engine.validation.baselines import with_baselines
 from gpuplanner.engine.validation.collectives import BANDWIDTHS
+from gpuplanner.engine.validation.diffusion import DiffusionRows
+from gpuplanner.engine.validation.diffusion_training import DiffusionTrainingRows
 from gpuplanner.engine.validation.kv_pools import KvPools
 from gpuplanner.engine.validation.matrices import MatrixRows
 from gpuplanner.engine.validation.rows import Family, Outcome, Row, ValidationContext, refusal
@@ -28,6 +30,8 @@ FAMILIES: tuple[Family, ...] = (
     *VISION,
     BANDWIDTHS,
     SpeechRows(),
+    DiffusionRows(),
+    DiffusionTrainingRows(),
     *UNMODELLED,
 )
 """Every kind of file that is recognised."""

@@ -25,21 +25,5 @@ def _family(name: str, kind: str, metrics: tuple[str, ...], *columns: str) -> Un
     return Unmodelled(name, kind, frozenset((*metrics, *columns)), metrics)
 
 
-UNMODELLED = (
-    _family("inference_diffusion", "diffusion", ("it_per_s", "s_per_image", "peak_mem_gb"), "res", "steps"),
-    _family(
-        "training_diffusion",
-        "diffusion",
-        (
-            "measured_img_per_s",
-            "measured_step_s",
-            "measured_tflops_per_gpu",
-            "measured_tokens_per_s_per_gpu",
-            "measured_peak_mem_gb",
-        ),
-        "resolution",
-        "batch_global",
-    ),
-    _family("rendering", "rendering", ("value",), "benchmark", "api", "unit"),
-)
-"""The kinds that follow: vision, diffusion, rendering, and the training benchmarks of other networks."""
+UNMODELLED = (_family("rendering", "rendering", ("value",), "benchmark", "api", "unit"),)
+"""The kinds that follow: rendering."""
