@@ -62,7 +62,7 @@ def estimate_vision(plan: Plan, subject: Any, machine: Machine, efficiencies: Ef
         exact_parts=frozenset({"input_images"}),
     )
     images = work.images
-    in_all = None if images is None else float(images_in_all(images, float(work.epochs if numbers.trained else 1)))
+    in_all = float(images_in_all(images, float(work.epochs))) if images is not None and numbers.trained else images
     return estimate_items(
         plan,
         machine,

@@ -14,9 +14,14 @@ from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.vision import (
     activations_at,
     activations_of,
+    fused_trained_bytes,
+    inferred_activation_bytes,
+    kept_activation_bytes,
     layers_of,
+    live_activation_bytes,
     macs_at,
     trained_activation_bytes,
+    unfused_activation_bytes,
 )
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.serving_machine import worst
@@ -54,8 +59,7 @@ class NetworkNumbers:
     repeated: Number
     held_bytes_per_activation: Number
     held_width: Number
-    held_share: Number
-    spared_share: Number
+    bytes_per_pixel: Number
     kernels_per_layer: Number
     host_s: Number
     step_bytes_per_parameter: Number
@@ -110,12 +114,11 @@ def network_numbers(network: VisionNetwork, work: Vision, efficiencies: Efficien
     trained = work.job is VisionJob.TRAINING
     narrow = work.precision in SIXTEEN_BITS
     widths = efficiencies.constants(TABLE, "16 bits" if narrow else "32 bits")
-    kernels = efficiencies.constants(TABLE, f"kernels {work.runtime}")
+    kernels = _kernels(work, efficiencies)
     update = efficiencies.constants(TABLE, f"optimizer {work.optimizer}")
     px = float(work.image_px or network.image_px)
     image_macs = macs_at(network.macs, px, float(network.image_px), usual["macs_growth"])
     mode = efficiencies.constants(TABLE, _mode(work))
-    spared = trained and network.operators in ATTENDS and work.fused_attention
     return NetworkNumbers(
         image_macs=image_macs,
         image_activations=activations_at(
@@ -129,13 +132,12 @@ def network_numbers(network: VisionNetwork, work: Vision, efficiencies: Efficien
         bytes_per_activation=_moved(network, work, own, usual),
         repeated=mode["repeated"],
         width_factor=widths["width_factor"],
-        held_bytes_per_activation=own["kept_bytes" if trained else "live_bytes"],
+        held_bytes_per_activation=_held(network, work, own, usual, efficiencies),
         held_width=widths["held_width"],
-        held_share=mode["held_share"],
-        spared_share=usual["fused_held_share"] if spared else 1.0,
-        kernels_per_layer=kernels["training" if trained else "inference"],
+        bytes_per_pixel=widths["bytes_per_pixel"],
+        kernels_per_layer=kernels["kernels_per_layer"],
         host_s=0.0,
-        step_bytes_per_parameter=update["step_bytes_per_parameter"] if trained else widths["cast_bytes"],
+        step_bytes_per_parameter=update["step_bytes_per_parameter"] if trained else widths["step_bytes_per_parameter"],
         bytes_per_weight=widths["bytes_per_weight"],
         bytes_per_gradient=4.0 if trained else 0.0,
         bytes_per_state=update["bytes_per_state"] if trained else 0.0,
@@ -164,17 +166,35 @@ def _counted(network: VisionNetwork, own: Efficiency) -> Number:
     return activations_of(network.macs, float(network.image_px), own["macs_per_activation"], own["activation_power"])
 
 
+def _kernels(work: Vision, efficiencies: Efficiencies) -> Efficiency:
+    return efficiencies.constants(TABLE, f"kernels {work.runtime} {work.job}")
+
+
 def _moved(network: VisionNetwork, work: Vision, own: Efficiency, usual: Efficiency) -> Number:
     """Bytes an activation. Trainings were measured with attention that writes its scores, the rest with fused one."""
-    compiled = work.runtime is VisionRuntime.COMPILED
+    compiled = float(work.runtime is VisionRuntime.COMPILED)
     attends = network.operators in ATTENDS
-    fused = own["eager_bytes"] * usual["trained_to_eager"]
+    eager = own["eager_bytes"]
+    trained: Number = own["trained_bytes"]
     if work.job is VisionJob.TRAINING:
-        trained = min(own["trained_bytes"], fused) if attends and work.fused_attention else own["trained_bytes"]
-        return trained_activation_bytes(trained, own["eager_bytes"], own["compiled_bytes"], float(compiled))
+        if attends and work.fused_attention:
+            trained = fused_trained_bytes(trained, eager, usual["trained_to_eager"])
+        return trained_activation_bytes(trained, eager, own["compiled_bytes"], compiled)
     if attends and not work.fused_attention:
-        return max(own["eager_bytes"], own["trained_bytes"] / usual["trained_to_eager"])
-    return own["compiled_bytes"] if compiled else own["eager_bytes"]
+        return unfused_activation_bytes(eager, trained, usual["trained_to_eager"])
+    return inferred_activation_bytes(eager, own["compiled_bytes"], compiled)
+
+
+def _held(
+    network: VisionNetwork, work: Vision, own: Efficiency, usual: Efficiency, efficiencies: Efficiencies
+) -> Number:
+    if work.job is VisionJob.INFERENCE:
+        return live_activation_bytes(own["live_bytes"])
+    fused = network.operators in ATTENDS and work.fused_attention
+    spared = usual if fused else efficiencies.constants(TABLE, "written scores")
+    return kept_activation_bytes(
+        own["kept_bytes"], efficiencies.constants(TABLE, _mode(work))["held_share"], spared["spared_share"]
+    )
 
 
 def gpu_numbers(machine: Machine, work: Vision, efficiencies: Efficiencies) -> GpuNumbers:
@@ -187,7 +207,7 @@ def gpu_numbers(machine: Machine, work: Vision, efficiencies: Efficiencies) -> G
     units = "vector" if used is GpuProperty.FP32_FLOP_PER_S else "16 bits" if work.precision in SIXTEEN_BITS else "tf32"
     compute = efficiencies.find(TABLE, gpu, f"compute {units}")
     memory = efficiencies.find(TABLE, gpu, "memory")
-    kernels = efficiencies.constants(TABLE, f"kernels {work.runtime}")
+    kernels = _kernels(work, efficiencies)
     return GpuNumbers(
         flop_per_s=peak * fraction,
         utilisation=compute["utilisation"],

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gemm import multiply_seconds, read_seconds
-from gpuplanner.engine.formulas.items import batch_bytes, batch_flops
+from gpuplanner.engine.formulas.items import batch_bytes, batch_flops, item_step_seconds
 from gpuplanner.engine.formulas.vision import (
     image_flops,
     image_held_bytes,
@@ -17,9 +17,6 @@ from gpuplanner.engine.formulas.vision import (
     weight_traffic_bytes,
 )
 from gpuplanner.engine.vision_inputs import GpuNumbers, NetworkNumbers
-
-BYTES_PER_PIXEL = 4.0
-"""Of one colour: images stay in FP32 until the first convolution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +50,17 @@ def step_seconds(network: NetworkNumbers, gpu: GpuNumbers, batch: Number, exchan
     weights_s = read_seconds(
         weight_traffic_bytes(network.parameters, network.step_bytes_per_parameter), gpu.hbm_bytes_per_s, gpu.hbm_share
     )
-    busy_s = compute_s + traffic_s + weights_s
+    busy_s = item_step_seconds((compute_s, traffic_s, weights_s))
     kernels = network_kernels(network.layers, network.kernels_per_layer)
+    launch_s = waited_launch_seconds(kernels, gpu.kernel_s, busy_s)
+    alone_s = item_step_seconds((busy_s, launch_s))
     return StepSeconds(
         compute=compute_s,
         activations=traffic_s,
         weights=weights_s,
         host=network.host_s,
-        launch=waited_launch_seconds(kernels, gpu.kernel_s, busy_s),
-        exchange=waited_exchange_seconds(exchange_s, gpu.hidden_share, busy_s),
+        launch=launch_s,
+        exchange=waited_exchange_seconds(exchange_s, gpu.hidden_share, alone_s),
     )
 
 
@@ -76,17 +75,11 @@ class StepBytes:
 
 def step_bytes(network: NetworkNumbers, batch: Number) -> StepBytes:
     """The memory of a step over `batch` images, without what a process takes anyway."""
-    held = image_held_bytes(
-        network.image_activations,
-        network.held_bytes_per_activation,
-        network.held_width,
-        network.held_share,
-        network.spared_share,
-    )
+    held = image_held_bytes(network.image_activations, network.held_bytes_per_activation, network.held_width)
     return StepBytes(
         states=network_state_bytes(
             network.parameters, network.bytes_per_weight, network.bytes_per_gradient, network.bytes_per_state
         ),
         activations=batch_bytes(held, batch),
-        images=batch_bytes(pixel_bytes(network.image_px, BYTES_PER_PIXEL), batch),
+        images=batch_bytes(pixel_bytes(network.image_px, network.bytes_per_pixel), batch),
     )

@@ -96,7 +96,7 @@ def usual_values(
             "activation_power": middle([ratios[n][1] for n in own if n in ratios], 0.75),
             "trained_to_eager": to_eager, "macs_growth": macs_growth, "activations_growth": activations_growth,
             "layers_at_gmac": layers, "layer_growth": layer_growth,
-            "fused_held_share": FUSED_HELD.get(operators, 1.0),
+            "spared_share": FUSED_HELD.get(operators, 1.0),
         }  # fmt: skip
     return found
 

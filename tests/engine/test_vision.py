@@ -46,8 +46,9 @@ def test_resnet50_is_as_fast_as_audited_runs_were(opened: Workspace) -> None:
 def test_what_moves_through_memory_decides_not_the_peak(opened: Workspace) -> None:
     """The error of estimators that only count FLOP: a depthwise network reaches a small part of the peak."""
     small = opened.estimate(plan_of("timm/mobilenetv3_large_100", batch=512))
-    large = opened.estimate(plan_of(VIT, batch=128))
+    large = opened.estimate(plan_of(VIT, batch=128, runtime="compiled"))
     assert (small.limits[0][0], large.limits[0][0]) == (Limit.HBM, Limit.COMPUTE)
+    assert dict(small.limits)[Limit.COMPUTE] < 0.2
 
 
 @pytest.mark.parametrize("field", ["batch", "image_px", "macs", "activations", "parameters"])
@@ -155,7 +156,7 @@ def test_training_takes_gradients_states_and_kept_activations(opened: Workspace)
 
 
 def test_the_largest_batch_that_timm_could_train_is_about_the_largest_that_fits(opened: Workspace) -> None:
-    """On 24 GB: ViT-L/16 at 224 pixels with attention that writes its scores fits 48 images, and 512 of ResNet-50 do."""
+    """On 24 GB: between 16 and 256 of ViT-L/16 whose attention writes its scores; 128 of ResNet-50, not 1,024."""
     fits = {
         (model, batch): opened.estimate(plan_of(model, RTX3090, job="training", batch=batch, fused_attention=False)).fit
         for model, batch in ((VIT, 16), (VIT, 256), (RESNET, 128), (RESNET, 1024))
@@ -215,7 +216,7 @@ def test_cores_are_counted_from_images_decoded(opened: Workspace) -> None:
 
 
 def test_every_number_is_explained_down_to_its_sources(opened: Workspace) -> None:
-    made = opened.explained(plan_of(job="training", batch=64, gpus=8, images=1e6, epochs=2))
+    made = opened.explained(plan_of(gpu="nvidia-a100-sxm4-80gb", job="training", batch=64, gpus=8, images=1e6, epochs=2))
     assert made.metrics["images_per_s"].derivation is not None
     assert made.memory.needed.derivation is not None
     assert not list(_without_origin(made.metrics["job_s"].derivation))

@@ -12,16 +12,16 @@ AREA = "convolutions grow with the area of the image, attention between patches 
 DDP = "PyTorch distributed data parallel exchanges the gradients of late layers while early ones are worked out"
 
 
-@formula(Unit.COUNT, "macs · (image_px / network_px)^(2 · area_growth)", AREA)
-def macs_at(macs: Number, image_px: Number, network_px: Number, area_growth: Number) -> Number:
+@formula(Unit.COUNT, "macs · (image_px / network_px)^(2 · macs_growth)", AREA)
+def macs_at(macs: Number, image_px: Number, network_px: Number, macs_growth: Number) -> Number:
     """Multiply-adds for an image of another size than `network_px`."""
-    return macs * (image_px / network_px) ** (2.0 * area_growth)
+    return macs * (image_px / network_px) ** (2.0 * macs_growth)
 
 
-@formula(Unit.COUNT, "activations · (image_px / network_px)^(2 · area_growth)", AREA)
-def activations_at(activations: Number, image_px: Number, network_px: Number, area_growth: Number) -> Number:
+@formula(Unit.COUNT, "activations · (image_px / network_px)^(2 · activations_growth)", AREA)
+def activations_at(activations: Number, image_px: Number, network_px: Number, activations_growth: Number) -> Number:
     """Activations of an image of another size than `network_px`."""
-    return activations * (image_px / network_px) ** (2.0 * area_growth)
+    return activations * (image_px / network_px) ** (2.0 * activations_growth)
 
 
 @formula(
@@ -73,6 +73,26 @@ def weight_traffic_bytes(parameters: Number, step_bytes_per_parameter: Number) -
     return parameters * step_bytes_per_parameter
 
 
+@formula(Unit.BYTE, "eager_bytes · (compiled_bytes / eager_bytes)^compiled", "")
+def inferred_activation_bytes(eager_bytes: Number, compiled_bytes: Number, compiled: Number) -> Number:
+    """Bytes an activation of one forward pass; `compiled`: 1 or 0."""
+    return eager_bytes * (compiled_bytes / eager_bytes) ** compiled
+
+
+@formula(
+    Unit.BYTE, "max(eager_bytes, trained_bytes / trained_to_eager)", "trainings were measured with attention in parts"
+)
+def unfused_activation_bytes(eager_bytes: Number, trained_bytes: Number, trained_to_eager: Number) -> Number:
+    """Bytes an activation of a forward pass whose attention writes its scores."""
+    return maximum(eager_bytes, trained_bytes / trained_to_eager)
+
+
+@formula(Unit.BYTE, "min(trained_bytes, eager_bytes · trained_to_eager)", "inference was measured with fused attention")
+def fused_trained_bytes(trained_bytes: Number, eager_bytes: Number, trained_to_eager: Number) -> Number:
+    """Bytes an activation of a training step whose attention does not write its scores."""
+    return minimum(trained_bytes, eager_bytes * trained_to_eager)
+
+
 @formula(Unit.COUNT, "layers_at_gmac · (image_macs / 1e9)^layer_growth", "larger networks are deeper as well as wider")
 def layers_of(layers_at_gmac: Number, image_macs: Number, layer_growth: Number) -> Number:
     """Layers of a network where nobody counted them."""
@@ -91,10 +111,10 @@ def waited_launch_seconds(kernels: Number, kernel_s: Number, busy_s: Number) -> 
     return maximum(kernels * kernel_s - busy_s, 0.0)
 
 
-@formula(Unit.SECOND, "exchange_s - hidden_share · min(exchange_s, busy_s)", DDP)
-def waited_exchange_seconds(exchange_s: Number, hidden_share: Number, busy_s: Number) -> Number:
-    """Time in which all GPUs wait for the sum of their gradients."""
-    return exchange_s - hidden_share * minimum(exchange_s, busy_s)
+@formula(Unit.SECOND, "exchange_s - hidden_share · min(exchange_s, item_step_s)", DDP)
+def waited_exchange_seconds(exchange_s: Number, hidden_share: Number, item_step_s: Number) -> Number:
+    """Time in which all GPUs wait for the sum of their gradients. `item_step_s`: of the step without it."""
+    return exchange_s - hidden_share * minimum(exchange_s, item_step_s)
 
 
 @formula(Unit.BYTE, "parameters · (bytes_per_weight + bytes_per_gradient + bytes_per_state)", "")
@@ -105,20 +125,25 @@ def network_state_bytes(
     return parameters * (bytes_per_weight + bytes_per_gradient + bytes_per_state)
 
 
-@formula(Unit.BYTE, "image_activations · held_bytes_per_activation · held_width · held_share · spared_share", "")
-def image_held_bytes(
-    image_activations: Number,
-    held_bytes_per_activation: Number,
-    held_width: Number,
-    held_share: Number,
-    spared_share: Number,
-) -> Number:
-    """What is alive of one image at the peak.
+@formula(Unit.BYTE, "image_activations · held_bytes_per_activation · held_width", "")
+def image_held_bytes(image_activations: Number, held_bytes_per_activation: Number, held_width: Number) -> Number:
+    """What is alive of one image at the peak. `held_width`: of wider numbers than 16 bits."""
+    return image_activations * held_bytes_per_activation * held_width
 
-    `held_share`: of what a training keeps where it computes some again; `spared_share`: where attention does not write
-    its scores.
+
+@formula(Unit.BYTE, "kept_bytes · held_share · spared_share", "")
+def kept_activation_bytes(kept_bytes: Number, held_share: Number, spared_share: Number) -> Number:
+    """Bytes that a training keeps of an activation.
+
+    `held_share`: where it computes some again; `spared_share`: where attention does not write its scores.
     """
-    return image_activations * held_bytes_per_activation * held_width * held_share * spared_share
+    return kept_bytes * held_share * spared_share
+
+
+@formula(Unit.BYTE, "live_bytes", "")
+def live_activation_bytes(live_bytes: Number) -> Number:
+    """Bytes that inference has alive at its widest layer, over all activations of an image."""
+    return live_bytes
 
 
 @formula(Unit.BYTE, "3 · image_px² · bytes_per_pixel", "three colours")

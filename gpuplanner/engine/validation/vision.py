@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpuplanner.engine.formulas.items import item_step_seconds, items_per_second
-from gpuplanner.engine.ranges import Spread
+from gpuplanner.engine.ranges import Spread, certainty_on
 from gpuplanner.engine.serving_machine import worst
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext, outcome_of
 from gpuplanner.engine.validation.vision_rows import PlacedVision, placed_vision
 from gpuplanner.engine.validation.vision_tasks import placed_task
 from gpuplanner.engine.vision import memory_spread, needed_bytes, time_spread
 from gpuplanner.engine.vision_numbers import step_seconds
-from gpuplanner.figures import Certainty, Figure
+from gpuplanner.figures import Figure
 from gpuplanner.units import GB, Unit
 from gpuplanner.workload.vision import VisionJob
 
@@ -60,14 +60,14 @@ def _rate(row: Row, family: str, metric: str, place: PlacedVision, context: Vali
     ideal = float(gpus * place.gpu.flop_per_s / (2.0 * place.numbers.image_macs * place.numbers.passes))
     kin = f"{place.machine.gpu.id} {place.work.job} {place.work.precision}"
     figure = Figure(
-        rate, Unit.PER_S, Certainty.CALIBRATED, rate / spread.high, rate / spread.low, spread.rung, spread.why
+        rate, Unit.PER_S, certainty_on(spread.rung), rate / spread.high, rate / spread.low, spread.rung, spread.why
     )
     return outcome_of(row, family, metric, figure, kin=kin, ideal=ideal)
 
 
 def _figure(value: float, unit: Unit, spread: Spread) -> Figure:
     low, high = value * spread.low, value * spread.high
-    return Figure(value, unit, Certainty.CALIBRATED, low, high, spread.rung, spread.why)
+    return Figure(value, unit, certainty_on(spread.rung), low, high, spread.rung, spread.why)
 
 
 VISION = (
