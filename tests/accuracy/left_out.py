@@ -11,8 +11,9 @@ import argparse
 import csv
 import hashlib
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
@@ -33,7 +34,8 @@ from tests.accuracy.least_squares import Vector
 FOLDER = Path(__file__).resolve().parent / "left_out"
 INPUTS = FOLDER / "inputs.yaml"
 EFFICIENCY = ROOT / "catalogs" / "efficiency"
-SOURCE, RUN, GPU, CHIP = "source", "run", "gpu", "chip"
+LEFT = SOURCE, RUN, GPU, CHIP = "source", "run", "gpu", "chip"
+RUNGS = {"G": Rung.SAME_GPU.value, "A": Rung.SAME_ARCHITECTURE.value, "O": Rung.OTHER_ARCHITECTURE.value}
 QUICK = 3
 """Iterations from the values of the whole fit on."""
 
@@ -172,18 +174,30 @@ def kept() -> list[Left]:
 
 
 def read(path: Path) -> list[Left]:
-    """What a file keeps."""
+    """What a file keeps: a line a measured number, and for each that was left out "off rung"."""
+    found = []
     with path.open(encoding="utf-8", newline="") as file:
-        return [Left(**{**row, "off": float(row["off"])}) for row in csv.DictReader(file)]  # type: ignore[arg-type]
+        for row in csv.DictReader(file):
+            for left in LEFT:
+                off, _, rung = row[left].partition(" ")
+                if off:
+                    same = (row["file"], row["id"], row["metric"], left, row["group"], row["range"])
+                    found.append(Left(*same, RUNGS[rung], float(off)))
+    return found
 
 
 def write(name: str, rows: Iterable[Left]) -> None:
     """Keep the rows of one kind, and the hash of what they came from."""
+    lines: dict[tuple[str, ...], dict[str, str]] = defaultdict(dict)
+    codes = {rung: code for code, rung in RUNGS.items()}
+    for row in rows:
+        group = hashlib.sha256(row.group.encode()).hexdigest()[:6]
+        lines[row.file, row.id, row.metric, group, row.range][row.left] = f"{row.off:.4f} {codes[row.rung]}"
     FOLDER.mkdir(exist_ok=True)
     with (FOLDER / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(field.name for field in fields(Left))
-        writer.writerows((*astuple(row)[:-1], f"{row.off:.4f}") for row in rows)
+        writer.writerow(("file", "id", "metric", "group", "range", *LEFT))
+        writer.writerows((*key, *(offs.get(left, "") for left in LEFT)) for key, offs in lines.items())
     hashes = yaml.safe_load(INPUTS.read_text(encoding="utf-8")) if INPUTS.exists() else {}
     hashes[name] = digest(KINDS[name])
     INPUTS.write_text(yaml.safe_dump(hashes), encoding="utf-8")
