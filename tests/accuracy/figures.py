@@ -2,7 +2,7 @@
 
 A family of the report is a family of `validate`, with training told by pre-training and fine-tuning and servers under a
 load by dense models and mixtures. Beside the figures of all rows stand those of rows whose source was left out of the
-fit (`left_out/`), of the constant-utilisation baseline, and of peers (`peers.csv`).
+fit (`left_out_rows/`), of the constant-utilisation baseline, and of peers (`peers.csv`).
 """
 
 import csv
@@ -19,12 +19,10 @@ from gpuplanner.engine.validation.rows import Outcome
 from gpuplanner.engine.validation.summary import Summary, summarise
 from gpuplanner.facts import MissingFactError
 from tests.accuracy.carry_measurements import SOURCES, TO
-from tests.accuracy.left_out import SOURCE, Left, context, kept
+from tests.accuracy.left_out import SOURCE, Left, context, is_rate, kept
 
 PEERS = Path(__file__).resolve().parent / "peers.csv"
 RANGE_TABLES = ("serving_ranges", "training_ranges")
-RATES = ("_per_s", "tflops", "mfu", "hfu", "tok_s", "img_s", "it_per_s", "GBps", "rtfx", "throughput")
-"""What a column's name has where more is quicker."""
 SAME_TIME = {
     "measured_step_s": (
         "measured_tokens_per_s_per_gpu", "measured_step_s", "measured_tflops_per_gpu", "measured_mfu_pct",
@@ -131,26 +129,30 @@ def _as_left(outcome: Outcome, left: Left, efficiencies: Efficiencies) -> Outcom
     """The outcome with the number, and the range, that it gets where its source is not known."""
     sign = -1.0 if is_rate(outcome.metric) and not left.range.startswith("collectives") else 1.0
     value = float(outcome.measured) * math.exp(-sign * left.off)
-    low, high = ends(efficiencies, left.range, left.rung)
-    if sign < 0:
-        low, high = 1.0 / high, 1.0 / low
+    found = ends(efficiencies, left.range, left.rung)
+    if found is None:
+        low, high = _own_ends(outcome)
+    else:
+        low, high = (1.0 / found[1], 1.0 / found[0]) if sign < 0 else found
     return replace(outcome, predicted=value, low=value * low, high=value * high, baseline=None, refused=None)
 
 
-def is_rate(metric: str) -> bool:
-    """Whether a column's number is larger where the time is shorter."""
-    return any(name in metric for name in RATES)
-
-
-def ends(efficiencies: Efficiencies, family: str, rung: str) -> tuple[float, float]:
-    """The ends of the range of a family on a rung, as factors of the value; from nothing to anything where none is."""
+def ends(efficiencies: Efficiencies, family: str, rung: str) -> tuple[float, float] | None:
+    """The ends of the range of a family on a rung, as factors of the value; None where no table of ranges has it."""
     for table in RANGE_TABLES:
         try:
             found = efficiencies.constants(table, f"{family}, {rung}")
         except MissingFactError:
             continue
         return found["low"], found["high"]
-    return 0.0, math.inf
+    return None
+
+
+def _own_ends(outcome: Outcome) -> tuple[float, float]:
+    """The ends of the range that the row has with its source, as factors."""
+    if isinstance(outcome.predicted, str) or not outcome.predicted or outcome.low is None or outcome.high is None:
+        return 0.0, math.inf
+    return outcome.low / outcome.predicted, outcome.high / outcome.predicted
 
 
 def _key(line: Summary) -> tuple[str, str, str]:

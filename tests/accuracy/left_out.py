@@ -1,4 +1,4 @@
-"""Predicts each measurement from the others alone, and keeps how far off that comes in `left_out/<kind>.csv`.
+"""Predicts each measurement from the others alone, and keeps how far off that comes in `left_out_rows/<kind>.csv`.
 
 Run as `make accuracy-fit` (`python -m tests.accuracy.left_out [KIND…]`); it takes some minutes. A part of the rows is
 left out of the fit at a time: a source, a run (source, software, GPU, model, format), a GPU, a chip. What is kept:
@@ -16,26 +16,31 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import yaml
 
 from gpuplanner.catalog.efficiency import Efficiencies, read_efficiencies
 from gpuplanner.catalog.names import names_of
 from gpuplanner.catalog.reading import load_catalog
 from gpuplanner.engine.links import NETWORK
+from gpuplanner.engine.validation import diffusion_training as training_columns
 from gpuplanner.engine.validation.collectives import MEASURED
 from gpuplanner.engine.validation.names import ResolvedNames
 from gpuplanner.engine.validation.rows import ValidationContext
 from gpuplanner.engine.validation.serving import OUTPUT, PREFILL
 from gpuplanner.figures import Rung
-from tests.accuracy import fit_collectives, fit_serving, fit_training
+from tests.accuracy import fit_collectives, fit_diffusion, fit_serving, fit_training
 from tests.accuracy.carry_measurements import ROOT, TO
 from tests.accuracy.least_squares import Vector
 
-FOLDER = Path(__file__).resolve().parent / "left_out"
+FOLDER = Path(__file__).resolve().parent / "left_out_rows"
 INPUTS = FOLDER / "inputs.yaml"
 EFFICIENCY = ROOT / "catalogs" / "efficiency"
 LEFT = SOURCE, RUN, GPU, CHIP = "source", "run", "gpu", "chip"
 RUNGS = {"G": Rung.SAME_GPU.value, "A": Rung.SAME_ARCHITECTURE.value, "O": Rung.OTHER_ARCHITECTURE.value}
+RATES = ("_per_s", "tflops", "mfu", "hfu", "tok_s", "img_s", "it_per_s", "GBps", "rtfx", "throughput")
+"""What a column's name has where more is quicker."""
+TRAINED = frozenset({training_columns.STEP, training_columns.MEMORY})
 QUICK = 3
 """Iterations from the values of the whole fit on."""
 
@@ -68,6 +73,11 @@ def context() -> ValidationContext:
     catalog = load_catalog(ROOT / "catalogs")
     efficiencies = read_efficiencies(EFFICIENCY)
     return ValidationContext(ResolvedNames(catalog, names_of(catalog)), efficiencies, catalog.gpus, catalog.models)
+
+
+def is_rate(metric: str) -> bool:
+    """Whether a column's number is larger where the time is shorter."""
+    return any(name in metric for name in RATES)
 
 
 def serving() -> Iterator[Left]:
@@ -141,6 +151,18 @@ def collectives() -> Iterator[Left]:
                 yield _collective(case, CHIP, Rung.OTHER_ARCHITECTURE, fit_collectives.log_ratio(case, mean))
 
 
+def diffusion() -> Iterator[Left]:
+    """Images and clips, and their training: each source. `off` is of the column itself."""
+    at = context()
+    cases = fit_diffusion.read_cases(at)
+    start = np.log(list(fit_diffusion.fit(cases, at).values()))
+    for case, ratio in fit_diffusion.left_out(cases, at, start):
+        file = "training_diffusion.csv" if case.metric in TRAINED else "inference_diffusion.csv"
+        rung = Rung.SAME_ARCHITECTURE.value
+        off = ratio if is_rate(case.metric) else -ratio
+        yield Left(file, case.id, case.metric, SOURCE, case.group, "diffusion", rung, off)
+
+
 def _collective(case: fit_collectives.Case, left: str, rung: Rung, ratio: float) -> Left:
     group = f"{case.key[0]} {case.key[1]} {case.exchange.members}"
     return Left(case.row.file, case.row.id, MEASURED, left, group, "collectives", rung.value, ratio)
@@ -153,6 +175,7 @@ KINDS: Mapping[str, Kind] = {
         ("hbm", "gemm", "attention", "launch", "exchange", "servers"),
     ),
     "training": Kind(training, ("training_llm",), ("training_rates", "training_frameworks")),
+    "diffusion": Kind(diffusion, ("inference_diffusion", "training_diffusion"), ("diffusion",)),
     "collectives": Kind(collectives, ("achievable_bandwidth",), ("collectives",)),
 }
 """Every fit whose rows are left out."""
