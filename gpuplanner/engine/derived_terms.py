@@ -210,6 +210,7 @@ _TERMS: Mapping[Basis, tuple[str, ...]] = {
         "communication_s",
         "compute_time_share",
         "hbm_time_share",
+        "items_per_s",
         "layers_s",
         "limited_s",
         "loss_moved_bytes",
@@ -245,6 +246,8 @@ _TERMS: Mapping[Basis, tuple[str, ...]] = {
         "utilisation",
     ),
     FROM_RULES: (
+        "bytes_per_item",
+        "items_per_core_s",
         "pinned_bytes",
         "session_bytes",
         "surfaces",

@@ -27,10 +27,13 @@ def goals_of(
 
 
 def missed(goals: Iterable[Goal], metrics: Mapping[str, Figure]) -> Iterator[Message]:
-    """A sentence for each goal that is known not to be met."""
+    """A sentence for each goal that is not met, or of which nobody can tell."""
     for goal in goals:
         figure = metrics.get(goal.metric)
-        if figure is None or goal.met(figure.value):
+        if figure is None:
+            yield msg("items.goal_unknown", metric=msg(f"metric.{goal.metric}"))
+            continue
+        if goal.met(figure.value):
             continue
         yield msg(
             f"items.goal_missed.{goal.constraint}",

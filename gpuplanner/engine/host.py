@@ -22,8 +22,8 @@ from gpuplanner.engine.formulas.host import (
 )
 from gpuplanner.engine.formulas.storage import (
     checkpoint_bytes,
+    item_storage_rate,
     load_rate,
-    reading_rate,
     storage_bytes,
     token_file_bytes,
     training_storage_rate,
@@ -99,7 +99,7 @@ def checkpoint_remark(duty: Duty, machine: Machine, efficiencies: Efficiencies) 
 
 
 def shortfalls(needs: Iterable[HostNeed]) -> Iterator[Message]:
-    """A remark for each thing of which the machine has less than the low end of the need, and for each not known."""
+    """A remark for each thing of which the machine has less than the low end of the need."""
     for need in needs:
         if need.offered is not None and need.offered < need.need.low:
             yield msg(f"host.short.{need.id}")
@@ -139,13 +139,17 @@ def _vcpus(duty: Duty, machine: Machine, efficiencies: Efficiencies) -> Figure:
         value = serving_vcpus(
             cpu["threads_per_core"], cpu["server_cores"], machine.gpus_per_node, rate, cpu["tokens_per_core_s"]
         )
+    elif duty.items_per_core_s:
+        cpu = efficiencies.constants(TABLE, "training cpu")
+        items = duty.items_per_s / machine.nodes
+        value = preparing_vcpus(
+            cpu["threads_per_core"], machine.gpus_per_node, cpu["cores_per_rank"], items, duty.items_per_core_s
+        )
     else:
         cpu = efficiencies.constants(TABLE, "training cpu")
         value = training_vcpus(
             cpu["threads_per_core"], machine.gpus_per_node, cpu["cores_per_rank"], rate, cpu["tokens_per_core_s"]
         )
-        if duty.items_per_core_s:
-            value += preparing_vcpus(cpu["threads_per_core"], duty.items_per_s / machine.nodes, duty.items_per_core_s)
     return _rule_figure(float(value), Unit.COUNT, efficiencies)
 
 
@@ -186,9 +190,11 @@ def _storage_rate(duty: Duty, efficiencies: Efficiencies) -> Figure:
         value = load_rate(duty.weight_file_bytes, goal)
     else:
         written = checkpoint_bytes(duty.trained_parameters, duty.checkpoint_bytes_per_parameter)
-        value = training_storage_rate(written, storage["stall_goal_s"], duty.tokens_per_s, storage["bytes_per_token"])
         if duty.bytes_per_item:
-            value += reading_rate(duty.items_per_s, duty.bytes_per_item)
+            value = item_storage_rate(written, storage["stall_goal_s"], duty.items_per_s, duty.bytes_per_item)
+        else:
+            stall, each = storage["stall_goal_s"], storage["bytes_per_token"]
+            value = training_storage_rate(written, stall, duty.tokens_per_s, each)
     return _rule_figure(float(value), Unit.BYTE_PER_S, efficiencies)
 
 

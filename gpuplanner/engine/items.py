@@ -4,7 +4,7 @@ A kind gives the bytes of each phase and the seconds of each part of a step; ver
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpuplanner.engine.estimate import Estimate, Goal, Limit, Memory, Part, Phase, Way
 from gpuplanner.engine.formulas.elementwise import Number
@@ -16,13 +16,17 @@ from gpuplanner.engine.formulas.items import (
     items_per_second_per_gpu,
 )
 from gpuplanner.engine.goals import missed
+from gpuplanner.engine.limit_shares import limit_shares
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.ranges import Spread, inverse, ranged
 from gpuplanner.engine.verdict import usable_figure, verdict
 from gpuplanner.figures import Figure, exact
-from gpuplanner.messages import Message
+from gpuplanner.messages import Message, msg
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
+
+JOB = "job_s"
+"""The metric of the whole job, which there is only where somebody says how long it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,10 @@ def estimate_items(
 
     `in_all`: items of the whole job; `metrics`: figures of the kind's own, which come first.
     """
-    memory = _memory(step)
+    if in_all is None and any(goal.metric == JOB for goal in goals):
+        goals = [goal for goal in goals if goal.metric != JOB]
+        remarks = (*remarks, msg("items.deadline_of_what"))
+    memory = _memory(step, machine)
     fit, reason = verdict(memory.usable, memory.needed)
     parts = (
         Part(name, ranged(float(seconds), Unit.SECOND, step.time_spread), limit)
@@ -89,7 +96,7 @@ def estimate_items(
         memory=memory,
         step_name=names.step,
         time=time,
-        limits=shares(time),
+        limits=limit_shares(time),
         metrics=found,
         host=(),
         unknown=unknown,
@@ -99,21 +106,11 @@ def estimate_items(
     )
 
 
-def shares(parts: Sequence[Part]) -> tuple[tuple[Limit, float], ...]:
-    """What the time goes to, the largest share first."""
-    whole = sum(part.figure.value for part in parts)
-    totals: dict[Limit, float] = {}
-    for part in parts:
-        if part.limit is not None and whole > 0:
-            totals[part.limit] = totals.get(part.limit, 0.0) + part.figure.value / whole
-    return tuple(sorted(totals.items(), key=lambda item: -item[1]))
-
-
-def _memory(step: Step) -> Memory:
+def _memory(step: Step, machine: Machine) -> Memory:
     phases = tuple(_phase(name, parts, step) for name, parts in step.bytes_by_phase.items())
     peak = max(phases, key=lambda phase: phase.total.value)
     return Memory(
-        usable=usable_figure(float(step.usable_bytes)),
+        usable=usable_figure(float(step.usable_bytes), machine.gpu),
         needed=peak.total,
         reserved=peak.total,
         phases=phases,
@@ -126,24 +123,14 @@ def _phase(name: str, parts: Mapping[str, Number], step: Step) -> Phase:
     known = sum(value for part, value in kept.items() if part in step.exact_parts)
     total = float(phase_bytes(tuple(kept.values())))
     spread = step.memory_spread
-    estimated = total - known
-    figure = ranged(total, Unit.BYTE, spread)
-    whole = Figure(
-        total,
-        Unit.BYTE,
-        figure.certainty,
-        known + estimated * spread.low,
-        known + estimated * spread.high,
-        spread.rung,
-        spread.why,
-    )
+    low, high = (known + (total - known) * end for end in (spread.low, spread.high))
     return Phase(
         name,
         tuple(
             Part(part, exact(value, Unit.BYTE) if part in step.exact_parts else ranged(value, Unit.BYTE, spread))
             for part, value in kept.items()
         ),
-        whole if estimated > 0 else exact(total, Unit.BYTE),
+        exact(total, Unit.BYTE) if total == known else replace(ranged(total, Unit.BYTE, spread), low=low, high=high),
     )
 
 
@@ -158,5 +145,5 @@ def _rates(step: Step, machine: Machine, names: ItemNames, in_all: float | None)
     if machine.gpus > 1:
         found[names.rate_each] = inverse(float(items_per_second_per_gpu(rate, machine.gpus)), Unit.PER_S, spread)
     if in_all is not None:
-        found["job_s"] = ranged(float(item_job_seconds(in_all, rate)), Unit.SECOND, spread)
+        found[JOB] = ranged(float(item_job_seconds(in_all, rate)), Unit.SECOND, spread)
     return found

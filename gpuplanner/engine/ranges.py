@@ -30,11 +30,18 @@ def widened(spread: Spread, low: float, high: float, why: Message) -> Spread:
     return Spread(spread.low * low, spread.high * high, spread.rung, why)
 
 
+def certainty_on(rung: Rung) -> Certainty:
+    """What kind of knowledge stands behind a number on a rung: without a measurement it is a rule of thumb."""
+    return Certainty.RULE if rung is Rung.ROOFLINE else Certainty.CALIBRATED
+
+
 def ranged(value: float, unit: Unit, spread: Spread) -> Figure:
-    """A calibrated figure with the range of its family."""
-    return Figure(value, unit, Certainty.CALIBRATED, value * spread.low, value * spread.high, spread.rung, spread.why)
+    """An estimated figure with the range of its family."""
+    certainty = certainty_on(spread.rung)
+    return Figure(value, unit, certainty, value * spread.low, value * spread.high, spread.rung, spread.why)
 
 
 def inverse(value: float, unit: Unit, spread: Spread) -> Figure:
     """A rate whose time has this range."""
-    return Figure(value, unit, Certainty.CALIBRATED, value / spread.high, value / spread.low, spread.rung, spread.why)
+    certainty = certainty_on(spread.rung)
+    return Figure(value, unit, certainty, value / spread.high, value / spread.low, spread.rung, spread.why)

@@ -6,6 +6,7 @@ runtime, activations, graphs, the cache of the requests at work) and what the se
 
 from gpuplanner.catalog.architecture import ModelArchitecture, Role
 from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.estimate import Estimate, Fit, Memory, Part, Phase, Way
 from gpuplanner.engine.formulas import kv_cache, serving_pool, serving_time
 from gpuplanner.engine.formulas.elementwise import Number
@@ -72,7 +73,7 @@ def estimate_serving(
     alone = load.request_per_s is None and load.concurrency <= way.replicas
     rung = worst(found.rung, Rung.ROOFLINE) if server.offload_bytes else found.rung
     spreads = spreads_of(efficiencies, rung, bool(alone), memory_rung=found.rung)
-    memory = _memory(result, found.numbers, server, way, spreads)
+    memory = _memory(result, machine.gpu, found.numbers, server, way, spreads)
     fit, reason = _fit(numbers, result, memory, load, server, way, workload, spreads)
     metrics = _room(numbers, result, server, way, model, spreads)
     runs = fit is not Fit.DOES_NOT_FIT and model.role is not Role.ENCODER
@@ -101,7 +102,7 @@ def estimate_serving(
 
 
 def _memory(
-    result: ServingNumbers, gpu: GpuNumbers, server: ServerNumbers, way: WayNumbers, spreads: Spreads
+    result: ServingNumbers, gpu: Gpu, rates: GpuNumbers, server: ServerNumbers, way: WayNumbers, spreads: Spreads
 ) -> Memory:
     numbers = result.memory
     cache = serving_pool.live_cache_bytes(
@@ -128,7 +129,7 @@ def _memory(
     )
     other = beside_weights(numbers)
     return Memory(
-        usable=usable_figure(float(gpu.usable_bytes)),
+        usable=usable_figure(float(rates.usable_bytes), gpu),
         needed=with_certain_part(needed, other, Unit.BYTE, spread),
         reserved=with_certain_part(reserved, other * (1 - server.whole), Unit.BYTE, spread),
         phases=phases,

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.formulas.elementwise import Number
-from gpuplanner.engine.ranges import Spread, inverse, ranged, unmeasured
+from gpuplanner.engine.ranges import Spread, certainty_on, inverse, ranged, unmeasured
 from gpuplanner.engine.serving_memory import MemoryNumbers
 from gpuplanner.facts import MissingFactError
-from gpuplanner.figures import Certainty, Figure, Rung, exact
+from gpuplanner.figures import Figure, Rung, exact
 from gpuplanner.messages import msg
 from gpuplanner.units import Unit
 
@@ -59,14 +59,14 @@ def with_certain_part(amount: Number, uncertain: Number, unit: Unit, spread: Spr
     """A sum of which only `uncertain` has a range: its low and high end move by what that part does."""
     value, uncertain = float(amount), float(uncertain)
     low, high = value - uncertain * (1 - spread.low), value + uncertain * (spread.high - 1)
-    return Figure(value, unit, Certainty.CALIBRATED, low, high, spread.rung, spread.why)
+    return Figure(value, unit, certainty_on(spread.rung), low, high, spread.rung, spread.why)
 
 
 def pool_figure(memory: MemoryNumbers, per_bytes: Number, amount: Number, unit: Unit, spread: Spread) -> Figure:
     """Something that the pool holds, `per_bytes` for one: what runs beside the weights takes away from it."""
     value, shift = float(amount), beside_weights(memory) / float(per_bytes)
     low, high = value - shift * (spread.high - 1), value + shift * (1 - spread.low)
-    return Figure(value, unit, Certainty.CALIBRATED, max(low, 0.0), max(high, value), spread.rung, spread.why)
+    return Figure(value, unit, certainty_on(spread.rung), max(low, 0.0), max(high, value), spread.rung, spread.why)
 
 
 def certain(amount: Number, unit: Unit) -> Figure:

@@ -17,7 +17,7 @@ from gpuplanner.engine.formulas.gpu_memory import largest_that_fitted, phase_byt
 from gpuplanner.engine.formulas.training_time import job_seconds
 from gpuplanner.engine.limit_shares import limit_shares
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.ranges import Spread, inverse, ranged
+from gpuplanner.engine.ranges import Spread, certainty_on, inverse, ranged
 from gpuplanner.engine.training_limits import largest_that_fits
 from gpuplanner.engine.training_memory import MemoryNumbers, memory_numbers
 from gpuplanner.engine.training_remarks import remarks, unmet
@@ -26,7 +26,7 @@ from gpuplanner.engine.training_run import TrainingRun, training_run
 from gpuplanner.engine.training_split import split
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.engine.verdict import usable_figure, verdict
-from gpuplanner.figures import Certainty, Figure, exact
+from gpuplanner.figures import Figure, exact
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.training import Training
@@ -86,7 +86,7 @@ def estimate_training(
     if not isinstance(workload, Training):
         raise TypeError("estimate_training takes plans of training only")
     run = training_run(workload, model, machine, efficiencies, None if way is None else [way])
-    memory = _memory(run)
+    memory = _memory(run, machine)
     fit, reason = verdict(memory.usable, memory.needed)
     parts = () if run.unknown else _time(run, machine)
     metrics = _limits_of_growth(run)
@@ -110,13 +110,13 @@ def estimate_training(
     )
 
 
-def _memory(run: TrainingRun) -> Memory:
+def _memory(run: TrainingRun, machine: Machine) -> Memory:
     spread = run.memory_spread
     numbers = run.numbers.memory
     phases = tuple(_phase(name, names, numbers, spread) for name, names in PHASE_PARTS.items())
     usable = float(run.hardware.usable_bytes)
     return Memory(
-        usable=usable_figure(usable),
+        usable=usable_figure(usable, machine.gpu),
         needed=ranged(_float(numbers.needed), Unit.BYTE, spread),
         reserved=ranged(_float(numbers.shown), Unit.BYTE, spread),
         phases=phases,
@@ -246,7 +246,7 @@ def _largest(run: TrainingRun, field: str, most: int, unit: Unit) -> Figure:
 
     low, high = min(at(usable / spread.high), found), max(at(usable / spread.low), found)
     value = _float(largest_that_fitted(float(found), needed(float(max(found, 1))), usable))
-    return Figure(value, unit, Certainty.CALIBRATED, low, high, spread.rung, spread.why)
+    return Figure(value, unit, certainty_on(spread.rung), low, high, spread.rung, spread.why)
 
 
 def _way(run: TrainingRun) -> Way:

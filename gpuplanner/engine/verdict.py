@@ -1,5 +1,6 @@
 """The verdict on memory: fits, tight, does not fit, with its reason. The thresholds stand here and nowhere else."""
 
+from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.estimate import Fit
 from gpuplanner.figures import Certainty, Figure
 from gpuplanner.messages import Message, msg
@@ -13,10 +14,14 @@ USABLE_SPREAD = 0.005
 """Usable memory differs by this share with driver and ECC."""
 
 
-def usable_figure(usable_bytes: float) -> Figure:
-    """What a program can allocate on one GPU, with what drivers make of it."""
+def usable_figure(usable_bytes: float, gpu: Gpu) -> Figure:
+    """What a program can allocate on one GPU, with what drivers make of it.
+
+    It is measured where the catalog has the size that a GPU reports, else it follows from the nominal one by a rule.
+    """
+    told = gpu.known(GpuProperty.MEMORY_USABLE_BYTES) or gpu.known(GpuProperty.MEMORY_REPORTED_BYTES)
     low, high = usable_bytes * (1 - USABLE_SPREAD), usable_bytes * (1 + USABLE_SPREAD)
-    return Figure(usable_bytes, Unit.BYTE, Certainty.MEASURED, low, high)
+    return Figure(usable_bytes, Unit.BYTE, Certainty.MEASURED if told else Certainty.RULE, low, high)
 
 
 def verdict(usable: Figure, needed: Figure) -> tuple[Fit, Message]:

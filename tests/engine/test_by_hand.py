@@ -10,11 +10,11 @@ from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machines import bare
 from gpuplanner.engine.search.result import Broken
 from gpuplanner.facts import MissingFactError
-from gpuplanner.figures import Rung
+from gpuplanner.figures import Certainty, Rung
 from gpuplanner.messages import InputError
 from gpuplanner.workload.arithmetic import Arithmetic
 from gpuplanner.workload.by_hand import ByHand
-from gpuplanner.workload.plan import WORKLOADS, Constraints, MachineChoice, Plan
+from gpuplanner.workload.plan import WORKLOADS, Constraints, MachineChoice, Objective, Plan
 from gpuplanner.workspace import Workspace
 
 H100 = "nvidia-h100-sxm5-80gb"
@@ -136,3 +136,50 @@ def test_the_search_ranks_what_has_no_end_by_the_cost_of_an_item(opened: Workspa
     costs = [c.metrics["usd_per_kitem"] for c in found]
     assert len(costs) > 100
     assert costs == sorted(costs)
+
+
+def test_a_deadline_of_nothing_is_left_out_and_said(opened: Workspace) -> None:
+    made = opened.estimate(plan_of(deadline_s=1.0))
+    assert made.unmet == ()
+    assert "items.deadline_of_what" in {message.id for message in made.remarks}
+    assert opened.search(Plan(workload=ByHand(deadline_s=1.0))).candidates
+
+
+def test_what_no_measurement_stands_behind_is_a_rule_of_thumb(opened: Workspace) -> None:
+    made = opened.estimate(plan_of())
+    assert made.metrics["item_step_s"].certainty is Certainty.RULE
+    assert made.memory.phases[0].parts[0].figure.certainty is Certainty.EXACT
+
+
+def test_the_range_of_a_phase_is_that_of_its_estimated_part(opened: Workspace) -> None:
+    needed = opened.estimate(plan_of(resident_bytes=40e9)).memory.needed
+    context = needed.value - 40e9
+    assert (needed.low, needed.high) == (pytest.approx(40e9 + 0.6 * context), pytest.approx(40e9 + 1.6 * context))
+
+
+def test_the_search_keeps_to_headroom_and_gpus_and_takes_the_fastest_when_time_counts(opened: Workspace) -> None:
+    work = ByHand(resident_bytes=70e9, flops=1e15, items=1e6, deadline_s=86400.0 * 30)
+    tight = opened.search(Plan(workload=work, constraints=Constraints(memory_free_share=0.3)))
+    assert all(c.free_bytes >= 0.3 * (c.free_bytes + 70e9) for c in tight.candidates)
+    assert Broken.HEADROOM in {r.broken for r in tight.rejections}
+    hurried = work.model_copy(update={"deadline_s": 86400.0})
+    few = opened.search(Plan(workload=hurried, constraints=Constraints(max_gpus=16)))
+    assert max(c.machine.gpus for c in few.candidates) <= 16
+    for objective, better in ((Objective.TIME, True), (Objective.COST, False)):
+        found = opened.search(Plan(workload=hurried, constraints=Constraints(objective=objective, max_gpus=64)))
+        largest = max(c.machine.nodes for c in found.candidates if c.machine.instance is not None)
+        assert (largest >= 6) is better or largest > 1
+
+
+def test_a_rate_is_reached_from_below(opened: Workspace) -> None:
+    found = opened.search(Plan(workload=ByHand(flops=1e15, rate_goal=10.0)))
+    assert min(c.metrics["items_per_s"] for c in found.candidates) >= 10.0
+    assert Broken.RATE in {r.broken for r in found.rejections}
+
+
+def test_the_rate_of_storage_is_one_formula_with_its_inputs(opened: Workspace) -> None:
+    made = opened.explained(plan_of(read_bytes=1e9))
+    need = next(need for need in made.host if need.id == "storage_rate")
+    assert need.need.derivation is not None
+    assert need.need.derivation.formula.id == "item_storage_rate"
+    assert need.need.value == pytest.approx(made.metrics["items_per_s"].value * 1e9)

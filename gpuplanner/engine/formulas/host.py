@@ -85,7 +85,13 @@ def checkpoint_interval_seconds(checkpoint_s: Number, between_failures_s: Number
     return (2.0 * checkpoint_s * between_failures_s) ** 0.5
 
 
-@formula(Unit.COUNT, "threads_per_core · items_per_s / items_per_core_s")
-def preparing_vcpus(threads_per_core: Number, items_per_s: Number, items_per_core_s: Number) -> Number:
-    """CPU threads of one node that read and prepare its items: decode and augment images, resample audio."""
-    return ceil(threads_per_core * items_per_s / items_per_core_s)
+@formula(Unit.COUNT, "threads_per_core · (gpus_per_node · cores_per_rank + items_per_s / items_per_core_s)")
+def preparing_vcpus(
+    threads_per_core: Number,
+    gpus_per_node: Number,
+    cores_per_rank: Number,
+    items_per_s: Number,
+    items_per_core_s: Number,
+) -> Number:
+    """CPU threads of a node: what each process keeps busy, and cores that prepare its items: decode, crop, resample."""
+    return ceil(threads_per_core * (gpus_per_node * cores_per_rank + items_per_s / items_per_core_s))

@@ -43,7 +43,9 @@ def training_storage_rate(
     return maximum(checkpoint_bytes / stall_goal_s, tokens_per_s * bytes_per_stored_token)
 
 
-@formula(Unit.BYTE_PER_S, "items_per_s · bytes_per_item")
-def reading_rate(items_per_s: Number, bytes_per_item: Number) -> Number:
-    """Rate at which the items of all nodes are read from storage."""
-    return items_per_s * bytes_per_item
+@formula(Unit.BYTE_PER_S, "checkpoint_bytes / checkpoint_s + items_per_s · bytes_per_item")
+def item_storage_rate(
+    checkpoint_bytes: Number, checkpoint_s: Number, items_per_s: Number, bytes_per_item: Number
+) -> Number:
+    """Rate at which a checkpoint is written in time and the items of all nodes are read meanwhile."""
+    return checkpoint_bytes / checkpoint_s + items_per_s * bytes_per_item

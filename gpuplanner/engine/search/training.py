@@ -189,7 +189,7 @@ class TrainingSpace:
         )
         plan = self._plan.model_copy(update={"workload": workload, "machine": choice_of(whole)})
         fit, _ = verdict(
-            usable_figure(found.usable), ranged(float(found.needed[place]), Unit.BYTE, self._memory_spread)
+            usable_figure(found.usable, machine.gpu), ranged(float(found.needed[place]), Unit.BYTE, self._memory_spread)
         )
         return Candidate(whole, shown, plan, fit, found.usable - float(found.needed[place]), metrics)
 

@@ -124,11 +124,14 @@ class MlperfRows:
         tokens_per_s = float(run.numbers.tokens_per_s)
         samples = tokens_per_s / place.workload.sequence_length
         if row.text("tracked_throughput_samples_per_s"):
-            yield _outcome(row, self.name, "tracked_throughput_samples_per_s", samples, spread, inverse=True)
+            counted = tokens_per_s if row.text("benchmark") in COUNTED_IN_TOKENS else samples
+            yield _outcome(row, self.name, "tracked_throughput_samples_per_s", counted, spread, inverse=True)
         if row.text("tracked_step_s"):
             yield _outcome(row, self.name, "tracked_step_s", place.workload.global_batch / samples, spread)
 
 
+COUNTED_IN_TOKENS = frozenset({"gpt3"})
+"""Benchmarks whose logs track tokens a second in the column of samples: global batch × 2,048 / step time gives them."""
 _COMMON = {"precision": "fp8", "packed": "1", "outcome": "ok", "framework": "NVIDIA NeMo"}
 BENCHMARKS = {
     "gpt3": {
