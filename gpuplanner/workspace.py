@@ -27,6 +27,7 @@ from gpuplanner.store.store import FILE_NAME, Store, open_store
 from gpuplanner.units import Display, MemoryConvention
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan, Workload, model_of
+from gpuplanner.workload.rendering import Rendering
 from gpuplanner.workload.wizard import models_of
 
 if TYPE_CHECKING:
@@ -132,10 +133,14 @@ class Workspace:
         return model.architecture
 
     def subject(self, workload: Workload) -> Any:
-        """What a workload runs: an architecture, a network, or None where it names no model.
+        """What a workload runs: an architecture, a network, the GPU of a known frame, or None where it names none.
 
-        Raises InputError when the catalog does not have the model, or when the workload cannot run its kind.
+        Raises InputError when the catalog does not have it, or when the workload cannot run a model of its kind.
         """
+        if isinstance(workload, Rendering):
+            if workload.known_gpu not in self.catalog.gpus:
+                raise self._unknown("gpu", workload.known_gpu)
+            return self.catalog.gpus[workload.known_gpu]
         choice = model_of(workload)
         if choice is None or choice.architecture is not None:
             return None if choice is None else choice.architecture

@@ -18,6 +18,7 @@ PER_THOUSAND: Mapping[str, str] = {
     "science_steps_per_s": "usd_per_kstep",
     "video_s_per_s": "usd_per_kvideo_s",
     "audio_s_per_s": "usd_per_kaudio_s",
+    "frames_per_s": "usd_per_kframe",
 }
 """By the metric of a rate, what a thousand of its items cost."""
 

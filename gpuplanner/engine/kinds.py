@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gpuplanner.catalog.efficiency import Efficiencies
-from gpuplanner.engine import by_hand, diffusion, diffusion_training, science, speech, transcoding, vision
+from gpuplanner.engine import by_hand, diffusion, diffusion_training, rendering, science, speech, transcoding, vision
 from gpuplanner.engine.duty import serving_duty, training_duty
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.engine.host import Duty
@@ -31,7 +31,7 @@ HOURLY = ("usd_per_hour", Unit.MONEY_PER_HOUR)
 JOB = (("job_s", Unit.SECOND), ("job_usd", Unit.MONEY))
 
 Estimator = Callable[[Plan, Any, Machine, Efficiencies], Estimate]
-"""The second argument is what the workload runs: an architecture, a network, or None where it names no model."""
+"""The second argument is what the workload runs: an architecture, a network, a GPU, or None where it names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +143,22 @@ KINDS: Mapping[str, Kind] = {
         ),
         (("recording_s",), ("job_s", "audio_s_per_s"), ("job_usd", "usd_per_kaudio_s")),
         ("audio_s_per_s",),
+    ),
+    "rendering": Kind(
+        rendering.estimate_rendering,
+        _one_by_one(rendering.estimate_rendering, rendering.NAMES.rate),
+        rendering.duty,
+        rendering.changes,
+        rendering.NAMES.rate,
+        (
+            ("frame_s", Unit.SECOND),
+            ("relative_speed", Unit.COUNT),
+            *JOB,
+            ("usd_per_kframe", Unit.MONEY),
+            HOURLY,
+        ),
+        (("frame_s",), ("job_s", "frames_per_s"), ("job_usd", "usd_per_kframe")),
+        ("frames_per_s",),
     ),
     "science": Kind(
         science.estimate_science,

@@ -11,6 +11,7 @@ from gpuplanner.workload.by_hand import ByHand
 from gpuplanner.workload.diffusion import Diffusion
 from gpuplanner.workload.diffusion_training import DiffusionTraining
 from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.rendering import Rendering
 from gpuplanner.workload.science import Science
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.speech import Speech
@@ -19,7 +20,7 @@ from gpuplanner.workload.transcoding import Transcoding
 from gpuplanner.workload.vision import Vision
 
 Workload = Annotated[
-    Serving | Training | Diffusion | DiffusionTraining | Vision | Speech | Science | Transcoding | ByHand,
+    Serving | Training | Diffusion | DiffusionTraining | Vision | Speech | Rendering | Science | Transcoding | ByHand,
     Field(discriminator="kind"),
 ]
 WORKLOADS: tuple[type[Workload], ...] = (
@@ -29,6 +30,7 @@ WORKLOADS: tuple[type[Workload], ...] = (
     DiffusionTraining,
     Vision,
     Speech,
+    Rendering,
     Science,
     Transcoding,
     ByHand,
@@ -61,6 +63,8 @@ class Constraints(BaseModel):
     """What an answer must respect. None and empty mean no limit. Money is in US dollars.
 
     `bare_gpus`: rank GPUs as they are bought (one, two, four or eight in a node), not machines as they are rented.
+    `gpu_memory_at_least_bytes`, `gpu_memory_at_most_bytes`: of one GPU as it is sold; "24 GB" may be said in 10⁹ or in
+    2³⁰ bytes.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -72,6 +76,8 @@ class Constraints(BaseModel):
     providers: tuple[str, ...] = ()
     regions: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
+    gpu_memory_at_least_bytes: float | None = Field(None, gt=0, le=1e15)
+    gpu_memory_at_most_bytes: float | None = Field(None, gt=0, le=1e15)
     price_known: bool = False
     bare_gpus: bool = False
     objective: Objective = Objective.COST

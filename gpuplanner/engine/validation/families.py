@@ -13,11 +13,11 @@ from gpuplanner.engine.validation.diffusion import DiffusionRows
 from gpuplanner.engine.validation.diffusion_training import DiffusionTrainingRows
 from gpuplanner.engine.validation.kv_pools import KvPools
 from gpuplanner.engine.validation.matrices import MatrixRows
+from gpuplanner.engine.validation.rendering import RenderingRows
 from gpuplanner.engine.validation.rows import Family, Outcome, Row, ValidationContext, refusal
 from gpuplanner.engine.validation.serving import ServingRows
 from gpuplanner.engine.validation.speech import SpeechRows
 from gpuplanner.engine.validation.training import TRAINING
-from gpuplanner.engine.validation.unmodelled import UNMODELLED
 from gpuplanner.engine.validation.vision import VISION
 from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import InputError, Message, msg, shortened
@@ -32,7 +32,7 @@ FAMILIES: tuple[Family, ...] = (
     SpeechRows(),
     DiffusionRows(),
     DiffusionTrainingRows(),
-    *UNMODELLED,
+    RenderingRows(),
 )
 """Every kind of file that is recognised."""
 LETTERED = re.compile(r"(.*\d)[a-z]")

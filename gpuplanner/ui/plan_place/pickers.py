@@ -15,7 +15,7 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.palette.items import match
 from gpuplanner.ui.plan_place.machines.machine_rows import row_id
 from gpuplanner.ui.plan_place.picker import PickItem
-from gpuplanner.ui.plan_place.wizard.fields import Field
+from gpuplanner.ui.plan_place.wizard.fields import Control, Field
 from gpuplanner.units import Unit
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import GpuSlice, MachineChoice
@@ -151,7 +151,7 @@ def limit_items(field: Field, catalog: Any, query: str) -> Sequence[PickItem]:
                 names = {instance.gpu_id} if instance.gpu_id else set()
         for name in names:
             counts[name] = counts.get(name, 0) + 1
-    if field.name == "gpus":
+    if field.control is Control.GPU or field.name == "gpus":
         titles = {gpu.id: gpu.name for gpu in catalog.gpus.values()}
         counts = {gpu_id: counts.get(gpu_id, 0) for gpu_id in titles}
     else:

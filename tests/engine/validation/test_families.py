@@ -90,17 +90,6 @@ def test_no_two_families_have_the_same_columns():
     assert len({family.columns for family in FAMILIES}) == len(FAMILIES)
 
 
-def test_every_kind_that_is_not_modelled_says_so(context, shared_dir):
-    for name in ("training_vision", "inference_diffusion", "training_diffusion", "training_other", "speech"):
-        with (shared_dir / "validation" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-            lines = list(csv.DictReader(file))
-        found = validate_rows(f"{name}.csv", lines, context)
-        assert {o.family for o in found} == {name}
-        assert len({o.id for o in found}) == len(lines)
-        assert {o.refused.id for o in found if o.refused} <= {"validation.not_modelled"}
-        assert all(o.refused for o in found)
-
-
 def test_a_file_without_rows_is_refused(context):
     with pytest.raises(InputError) as raised:
         validate_rows("empty.csv", [], context)
@@ -139,4 +128,6 @@ def test_every_public_file_is_recognised_and_no_row_is_dropped(shared_dir, real_
     assert placed["training_llm"] > 4000
     assert placed["inference_llm_online"] > 2000
     assert placed["kv_cache"] > 40
-    assert placed["training_vision"] == 0
+    assert placed["training_vision"] > 800
+    assert placed["speech"] > 15
+    assert placed["rendering"] > 5

@@ -34,6 +34,7 @@ class Control(StrEnum):
     CHOICE = "choice"
     SWITCH = "switch"
     SEVERAL = "several"
+    GPU = "gpu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,8 @@ _ASKED_LIMITS = {
     "max_gpus": Ask("limits", Unit.COUNT),
     "providers": Ask("limits", control="several"),
     "gpus": Ask("limits", control="several"),
+    "gpu_memory_at_least_bytes": Ask("limits", Unit.BYTE, advanced=True),
+    "gpu_memory_at_most_bytes": Ask("limits", Unit.BYTE, advanced=True),
     "regions": Ask("limits", advanced=True, control="several"),
     "price_known": Ask("limits", advanced=True),
     "bare_gpus": Ask("limits", advanced=True),
@@ -140,6 +143,8 @@ def _bare_type(annotation: Any) -> tuple[Any, bool]:
 def _control(kind: Any, note: Ask) -> Control:
     if note.control == "several":
         return Control.SEVERAL
+    if note.control == "gpu":
+        return Control.GPU
     if note.control in MODEL_KINDS or (isinstance(kind, type) and issubclass(kind, BaseModel)):
         return Control.MODEL
     if kind is bool:

@@ -1,4 +1,4 @@
-"""The rows of what is picked out of many: several of them, or the model."""
+"""The rows of what is picked out of many: several of them, one GPU, or the model."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -67,6 +67,19 @@ class SeveralRow(Row):
             self._chosen = (*self._chosen, item_id)
         self._render()
         self.edited.emit(self._chosen)
+        self.left.emit()
+
+
+class GpuRow(SeveralRow):
+    """One GPU of the catalog."""
+
+    def set_value(self, value: Any) -> None:
+        super().set_value((value,))
+
+    def _toggle(self, item_id: str) -> None:
+        self._chosen = (item_id,)
+        self._render()
+        self.edited.emit(item_id)
         self.left.emit()
 
 
