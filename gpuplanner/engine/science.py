@@ -16,7 +16,7 @@ from gpuplanner.engine.formulas import science as formulas
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gemm import multiply_seconds, read_seconds
 from gpuplanner.engine.formulas.gpu_memory import slice_memory_bytes
-from gpuplanner.engine.formulas.items import item_step_seconds, item_launch_seconds
+from gpuplanner.engine.formulas.items import item_launch_seconds, item_step_seconds
 from gpuplanner.engine.formulas.training_memory import process_overhead_bytes
 from gpuplanner.engine.goals import goals_of
 from gpuplanner.engine.host import Duty
