@@ -9,8 +9,11 @@ from gpuplanner.messages import Message, msg
 from gpuplanner.workload.plan import Workload
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
+from gpuplanner.workload.vision import Vision
 
 TRAINING = "training"
+PYTORCH = "transformers"
+"""Of programs of its own a network that sees images needs only what this one runs on."""
 
 
 def unsupported(gpu: Gpu, workload: Workload, known: Software) -> Message | None:
@@ -18,12 +21,13 @@ def unsupported(gpu: Gpu, workload: Workload, known: Software) -> Message | None
 
     Of a program that nothing is known of at all, nothing is said.
     """
-    if not isinstance(workload, Serving | Training):
+    if not isinstance(workload, Serving | Training | Vision):
         return None
-    software = workload.server.value if isinstance(workload, Serving) else TRAINING
+    other = PYTORCH if isinstance(workload, Vision) else TRAINING
+    software = workload.server.value if isinstance(workload, Serving) else other
     if software not in known.names():
         return None
-    name = msg(f"limits.software.{software}")
+    name = msg("limits.software.pytorch" if isinstance(workload, Vision) else f"limits.software.{software}")
     precision = workload.weight_precision if isinstance(workload, Serving) else None
     not_loaded = known.not_loaded.get(software)
     if precision is not None and not_loaded is not None and precision in not_loaded.formats:

@@ -149,7 +149,7 @@ def _parts(network: NetworkNumbers, batch: Number, gpus: Number, efficiencies: E
     held = step_bytes(network, batch)
     together = gpus if network.trained else 1.0
     return {
-        "vision_states": held.states,
+        "vision_states" if network.trained else "weights": held.states,
         "vision_activations": held.activations,
         "input_images": held.images,
         "overhead": process_overhead_bytes(process["context_bytes"], process["communicator_bytes"], together),
