@@ -1,10 +1,10 @@
 """Fits the tables vision, vision_relatives and vision_tasks to the public measurements, and says how far off it is.
 
-Run as `python -m tests.accuracy.fit_vision` from the root of the checkout; `--write` writes the tables, `--left-out`
-fits again without each file, each GPU and each family of networks, and shows what it then says of them.
+Run as `python -m tests.accuracy.fit_vision` from the root of the checkout; `--left-out` fits again without each file,
+each GPU and each family of networks, and shows what it then says of them; `--write` does so and writes the tables.
 
-A step is what the engine makes of it (`vision_numbers.step_seconds`); what moves is what GPUs reach, and for each family
-of networks its bytes an activation and its compute factor. Both are fitted in turn, each with a pull to the usual.
+A step is what the engine makes of it (`vision_numbers.step_seconds`); what moves is what GPUs reach, and for each
+family of networks its bytes an activation and its compute factor. Both are fitted in turn, with a pull to the usual.
 """
 
 import csv
@@ -146,7 +146,8 @@ def _seconds(points: list[Point], families: Vector, gpus: Vector, hidden: tuple[
     gpu = replace(
         first.gpu,
         flop_per_s=sizes["flop_per_s"], utilisation=np.where(wide, gpus[:, 1], gpus[:, 0]),
-        hbm_bytes_per_s=sizes["hbm"], hbm_share=gpus[:, 2], kernel_s=sizes["kernel_s"], hidden_share=np.where(sizes["nodes"] > 1, hidden[1], hidden[0]),
+        hbm_bytes_per_s=sizes["hbm"], hbm_share=gpus[:, 2], kernel_s=sizes["kernel_s"],
+        hidden_share=np.where(sizes["nodes"] > 1, hidden[1], hidden[0]),
     )  # fmt: skip
     return np.asarray(step_seconds(network, gpu, sizes["batch"], sizes["exchange"]).whole)
 
@@ -164,7 +165,8 @@ def _sizes(points: list[Point]) -> dict[str, Any]:
                 ("macs", n.image_macs), ("activations", n.image_activations), ("parameters", n.parameters),
                 ("layers", n.layers), ("passes", n.passes), ("kernels", n.kernels_per_layer),
                 ("step_bytes", n.step_bytes_per_parameter), ("flop_per_s", g.flop_per_s), ("hbm", g.hbm_bytes_per_s),
-                ("kernel_s", g.kernel_s), ("batch", p.place.batch), ("exchange", p.place.exchange_s), ("nodes", p.place.machine.nodes), ("wide", p.wide),
+                ("kernel_s", g.kernel_s), ("batch", p.place.batch), ("exchange", p.place.exchange_s),
+                ("nodes", p.place.machine.nodes), ("wide", p.wide),
                 ("trained", n.trained), ("compiled", p.place.work.runtime is VisionRuntime.COMPILED), ("task", p.task),
                 ("own_width", n.width_factor if p.task and p.wide else 0.0),
             ):  # fmt: skip
@@ -189,7 +191,8 @@ def fitted(points: list[Point]) -> Fit:
         for name, own in groups.items():
             fit.families[name] = _family(own, fit)
         families = np.array([fit.families[p.family] for p in points])
-        start = np.concatenate([np.log(np.array([fit.gpus[g] for g in gpus])).ravel(), [*map(_logit, fit.hidden), math.log(fit.width_factor)]])  # fmt: skip
+        reached = np.log(np.array([fit.gpus[g] for g in gpus])).ravel()
+        start = np.concatenate([reached, [*map(_logit, fit.hidden), math.log(fit.width_factor)]])
         usual = np.concatenate([np.tile(REACH, len(gpus)), [0.0, 0.0, math.log(1.6)]])
         loose = np.concatenate([np.tile(LOOSE_REACH, len(gpus)), [0.5, 1.5, 0.1]])
 
@@ -292,7 +295,7 @@ def held_points(points: list[Point], training: bool) -> dict[str, list[float]]:
         states = float(n.parameters) * (n.bytes_per_weight + n.bytes_per_gradient + n.bytes_per_state)
         left = 0.96 * RETRIED - PROCESS_BYTES - states - 12.0 * float(n.image_px) ** 2 * middle
         if left > 0:
-            found[p.family].append(left / (float(n.image_activations) * middle))
+            found[p.family].append(float(left / (float(n.image_activations) * middle)))
     return found
 
 
@@ -351,7 +354,7 @@ PROCESS_BYTES = 1.0e9
 
 def _next_batch(batch: int) -> int:
     steps = sorted({2**i for i in range(12)} | {3 * 2**i for i in range(11)})
-    return next(step for step in steps if step > batch)
+    return int(next(step for step in steps if step > batch))
 
 
 def summary(groups: Iterable[tuple[str, float]]) -> str:
@@ -379,17 +382,15 @@ def main() -> int:
     for file in sorted({p.file for p in points}):
         say(f"{file:60} {summary([('', r) for p, r in zip(points, residuals, strict=True) if p.file == file])}")
     for gpu, reach in sorted(fit.gpus.items()):
-        say(
-            f"{gpu:32} {reach.round(3)} {summary([('', r) for p, r in zip(points, residuals, strict=True) if p.gpu_id == gpu])}"
-        )
+        own = [("", r) for p, r in zip(points, residuals, strict=True) if p.gpu_id == gpu]
+        say(f"{gpu:32} {reach.round(3)} {summary(own)}")
     spreads: dict[Rung, tuple[float, float]] = {}
     counts: dict[Rung, int] = {}
     if "--left-out" in sys.argv or "--write" in sys.argv:
         for rung, found in left_out(points).items():
             spreads[rung], counts[rung] = weighted_quantiles(found), len(found)
-            say(
-                f"left out, {rung.value:24} {summary(found)}  80 % within {spreads[rung][0]:.2f} … {spreads[rung][1]:.2f}"
-            )
+            low, high = spreads[rung]
+            say(f"left out, {rung.value:24} {summary(found)}  80 % within {low:.2f} … {high:.2f}")
             for group in sorted({g for g, _ in found if g.startswith(("file", "gpu"))}):
                 say(f"    {group:70} {summary([x for x in found if x[0] == group])}")
     if "--write" in sys.argv:

@@ -24,7 +24,7 @@ LAYERS = {
     Operators.CONVOLUTION: (36, 0.3), Operators.GROUPED: (40, 0.3), Operators.DEPTHWISE: (85, 0.2),
     Operators.ATTENTION: (35, 0.2), Operators.WINDOWED: (45, 0.27), Operators.MIXED: (60, 0.25),
 }  # fmt: skip
-"""Layers of a network of 1 GMAC, and how they grow: through ResNet-18 … 152, EfficientNet-B0 … B7, ViT-S … H, Swin-T … B."""
+"""Layers of a network of 1 GMAC, and how they grow: through ResNet-18 … 152, EfficientNet-B0 … B7, ViT-S … H, Swin."""
 FUSED_HELD = {Operators.ATTENTION: 0.7}
 """Of what a training keeps, without the scores of attention: ViT-B at 224 pixels has 40 MB of them of 124 an image."""
 
@@ -118,8 +118,10 @@ def gpu_lines(
         by_chip: Counter[str] = Counter()
         for gpu in (g for g in reach if not place or has_tf32(g)):
             by_chip[chips[gpu]] += measured[gpu][own]
-        for chip in sorted(by_chip):
-            lines.append(_reach(variant, f"chip: {chip}, ", by_chip[chip], "utilisation", steps[chip][place]))
+        lines += [
+            _reach(variant, f"chip: {chip}, ", by_chip[chip], "utilisation", steps[chip][place])
+            for chip in sorted(by_chip)
+        ]
         lines.append(_reach(variant, "", sum(by_chip.values()), "utilisation", steps[""][place]))
     vector = {g: measured[g]["tf32"] for g in reach if not has_tf32(g)}
     value = math.exp(float(np.mean([math.log(reach[g][1]) for g in vector])))
@@ -129,8 +131,10 @@ def gpu_lines(
         points = measured[gpu].total()
         by_chip[chips[gpu]] += points
         lines.append(_reach("memory", f"gpu: {gpu}, ", points, "hbm_share", min(reach[gpu][2], 0.97)))
-    for chip in sorted(by_chip):
-        lines.append(_reach("memory", f"chip: {chip}, ", by_chip[chip], "hbm_share", min(steps[chip][2], 0.97)))
+    lines += [
+        _reach("memory", f"chip: {chip}, ", by_chip[chip], "hbm_share", min(steps[chip][2], 0.97))
+        for chip in sorted(by_chip)
+    ]
     lines.append(_reach("memory", "", by_chip.total(), "hbm_share", steps[""][2]))
     return lines
 
@@ -178,11 +182,11 @@ def write_vision(lines: list[str], hidden: tuple[float, float], width_factor: fl
 
 RELATIVES_HEAD = """\
 # Families of networks that were measured (by the names of timm): compute_factor, what they take more than their
-# multiply-adds say; bytes moved an activation, in 16 bits: eager and compiled, one pass, and trained, a whole step without
-# a compiler; bytes held an activation at the peak of a training (kept) and of inference (live); multiply-adds an
-# activation. Written by tests/accuracy/fit_vision.py.
+# multiply-adds say; bytes moved an activation, in 16 bits: eager and compiled, one pass, and trained, a whole step
+# without a compiler; bytes held an activation at the peak of a training (kept) and of inference (live);
+# multiply-adds an activation. Written by tests/accuracy/fit_vision.py.
 sources:
-  fit: {citation: "fit to huggingface/pytorch-image-models, results (RTX 3090 and 4090) and lambdal/deeplearning-benchmark", date: "2022–2024"}
+  fit: {citation: "fit to huggingface/pytorch-image-models, results (RTX 3090 and 4090)", date: "2022–2024"}
 entries:
 """
 

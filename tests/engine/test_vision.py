@@ -216,7 +216,8 @@ def test_cores_are_counted_from_images_decoded(opened: Workspace) -> None:
 
 
 def test_every_number_is_explained_down_to_its_sources(opened: Workspace) -> None:
-    made = opened.explained(plan_of(gpu="nvidia-a100-sxm4-80gb", job="training", batch=64, gpus=8, images=1e6, epochs=2))
+    plan = plan_of(gpu="nvidia-a100-sxm4-80gb", job="training", batch=64, gpus=8, images=1e6, epochs=2)
+    made = opened.explained(plan)
     assert made.metrics["images_per_s"].derivation is not None
     assert made.memory.needed.derivation is not None
     assert not list(_without_origin(made.metrics["job_s"].derivation))
