@@ -154,6 +154,16 @@ def recording(origins: Mapping[str, Origin] | None = None) -> Iterator[Recording
         _recording.reset(token)
 
 
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """Keep none of the formula calls made inside, whatever is recorded around: trials that no explanation leads to."""
+    token = _recording.set(None)
+    try:
+        yield
+    finally:
+        _recording.reset(token)
+
+
 def formula(unit: Unit, equation: str, reference: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Mark a pure function as a formula with its unit, its equation and the reference for it.
 

@@ -5,7 +5,7 @@ Changes no file that is there already, and says so when the catalog knows the GP
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
@@ -63,6 +63,7 @@ def add_gpu(home: Path, new: NewGpu, catalog: Catalog) -> Added:
     there = next((gpu for gpu in catalog.gpus.values() if _same(gpu, new)), None)
     if there is not None:
         raise InputError(msg("answers.gpu.known", name=there.name, id=there.id))
+    new = _as_known(new, catalog)
     gpu_id = slug(f"{new.vendor} {new.name}")
     place = home / FOLDER / f"{gpu_id}.yaml"
     if place.exists():
@@ -93,6 +94,17 @@ def _checked(draft: Path, gpu_id: str) -> tuple[Gpu, tuple[Message, ...]]:
 def _same(gpu: Gpu, new: NewGpu) -> bool:
     names = {name.casefold() for name in (gpu.name, *gpu.aliases)}
     return new.name.casefold() in names or gpu.id == slug(f"{new.vendor} {new.name}")
+
+
+def _as_known(new: NewGpu, catalog: Catalog) -> NewGpu:
+    """Vendor and architecture as the catalog writes them, since what was measured is found by these words."""
+    words = {
+        field: {getattr(gpu, field).casefold(): getattr(gpu, field) for gpu in catalog.gpus.values()}
+        for field in ("vendor", "architecture")
+    }
+    return replace(
+        new, **{field: known.get(getattr(new, field).casefold(), getattr(new, field)) for field, known in words.items()}
+    )
 
 
 def _fields(new: NewGpu, gpu_id: str) -> Iterator[tuple[str, str | float | int]]:

@@ -14,9 +14,9 @@ from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.host import Duty
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machine import Machine
-from gpuplanner.figures import Certainty, Figure, Origin, exact, recording
+from gpuplanner.figures import Certainty, Figure, Origin, exact, unrecorded
 from gpuplanner.messages import msg
-from gpuplanner.units import Unit
+from gpuplanner.units import HOURS_PER_MONTH, Unit
 from gpuplanner.workload.plan import Plan
 
 TABLE = "answers"
@@ -34,9 +34,8 @@ class Asking:
         self.efficiencies = efficiencies
         self.made: list[Estimate] = []
         self._rules = tuple(rules)
-        self._typed: dict[str, list[float]] = {}
         self._base: Estimate | None = None
-        self._tried: dict[str, list[float]] = {}
+        self._origins: dict[str, list[tuple[float, Origin]]] = {}
 
     @property
     def base(self) -> Estimate:
@@ -60,15 +59,26 @@ class Asking:
     def trial(self, machine: Machine, **changed: Any) -> Estimate:
         """An estimate of which nothing but its verdict and its numbers is used: no explanation leads to it."""
         kept = len(self.made)
-        with recording():
+        with unrecorded():
             made = self.estimate(machine, **changed)
         del self.made[kept:]
         return made
 
     def tried(self, term: str, figure: Figure) -> Figure:
         """A figure that was found by trying, under the term that formulas take it as."""
-        self._tried.setdefault(term, []).append(figure.value)
+        self._keep(term, figure.value, Certainty.CALIBRATED, "tried")
         return figure
+
+    def billing_month(self, term: str) -> Figure:
+        """A month as a time, where a person says no other one."""
+        seconds = HOURS_PER_MONTH * 3600.0
+        self._origins.setdefault(term, []).append((seconds, Origin(Certainty.RULE, note=msg("explain.billing_month"))))
+        return exact(seconds, Unit.SECOND)
+
+    def of_profile(self, term: str, value: float) -> Figure:
+        """A share of a GPU that the profile of a slice has."""
+        self._keep(term, value, Certainty.EXACT, "profile")
+        return exact(value, Unit.RATIO)
 
     def duty(self, made: Estimate) -> Duty:
         """What the run asks of its host: bytes of weights, checkpoints and data."""
@@ -76,7 +86,7 @@ class Asking:
 
     def typed(self, term: str, value: float, unit: Unit) -> Figure:
         """A number that the person typed in, under the term that formulas take it as."""
-        self._typed.setdefault(term, []).append(value)
+        self._keep(term, value, Certainty.USER, "typed")
         return Figure(value, unit, Certainty.USER, value, value)
 
     def rule(self, variant: str, term: str, unit: Unit) -> Figure:
@@ -89,16 +99,14 @@ class Asking:
         return self.rule(variant, term, unit) if value is None else self.typed(term, value, unit)
 
     def origin_of(self, name: str, value: Any) -> Origin | None:
-        """Where a number that was typed in or found by trying comes from; None for any other."""
+        """Where a number that was typed in, found by trying or set by a profile comes from; None for any other."""
         if not isinstance(value, int | float) or isinstance(value, bool):
             return None
-        for kept, certainty, how in (
-            (self._typed, Certainty.USER, "typed"),
-            (self._tried, Certainty.CALIBRATED, "tried"),
-        ):
-            if any(math.isclose(value, one, rel_tol=1e-12) for one in kept.get(name, ())):
-                return Origin(certainty, note=msg(f"answers.origin.{how}"))
-        return None
+        known = self._origins.get(name, ())
+        return next((origin for kept, origin in known if math.isclose(value, kept, rel_tol=1e-12)), None)
+
+    def _keep(self, term: str, value: float, certainty: Certainty, how: str) -> None:
+        self._origins.setdefault(term, []).append((value, Origin(certainty, note=msg(f"answers.origin.{how}"))))
 
     def hourly(self, typed: float | None) -> Figure | None:
         """What all machines of the plan cost for an hour: typed in, or the published price; None when not known."""

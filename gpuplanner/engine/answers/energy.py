@@ -11,6 +11,7 @@ from gpuplanner.engine.formulas.answers_cost import (
     electricity_usd,
     facility_watts,
     kilowatt_hours,
+    kilowatt_hours_per_month,
     kilowatt_hours_per_mtoken,
     kilowatt_hours_per_thousand,
     machine_watts,
@@ -18,8 +19,6 @@ from gpuplanner.engine.formulas.answers_cost import (
 from gpuplanner.figures import Figure
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.units import HOURS_PER_MONTH, Display, Unit, show
-
-SECONDS_PER_MONTH = HOURS_PER_MONTH * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ def _amounts(made: Estimate, power: Figure) -> dict[str, Figure]:
     items = next((metrics[name] for name in PER_THOUSAND if name in metrics), None)
     if items is not None and items.low > 0:
         found["thousand"] = worked(kilowatt_hours_per_thousand, power, items)
-    found["month"] = worked(kilowatt_hours, power, plain(SECONDS_PER_MONTH, Unit.SECOND))
+    found["month"] = worked(kilowatt_hours_per_month, power, plain(HOURS_PER_MONTH, Unit.HOUR))
     return found
 
 

@@ -71,8 +71,11 @@ class JobCost:
     def _duration(self, asking: Asking, job: Figure | None) -> Figure:
         if job is not None:
             return job
-        hours = HOURS_PER_MONTH if self.hours is None else self.hours
-        return asking.typed("job_s", hours * 3600.0, Unit.SECOND)
+        if self.hours is None:
+            asking.billing_month("whole_job_s")
+            return asking.billing_month("job_s")
+        asking.typed("whole_job_s", self.hours * 3600.0, Unit.SECOND)
+        return asking.typed("job_s", self.hours * 3600.0, Unit.SECOND)
 
     def _whole(self, asking: Asking, job: Figure) -> Figure | None:
         """How long the job takes with its failures; None where nothing says what a failure costs."""

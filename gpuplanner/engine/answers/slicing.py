@@ -67,11 +67,11 @@ class Slicing:
         best = _smallest(mig) or _smallest(cases)
         hourly = self._hourly(asking)
         headline = KINDS[asking.plan.workload.kind].headline
-        rows = tuple(Row(case.name, _cells(case, headline, hourly), case is best) for case in cases)
+        rows = tuple(Row(case.name, _cells(asking, case, headline, hourly), case is best) for case in cases)
         says = msg("answers.slice.none", gpu=gpu.name)
         if best is not None:
             says = msg("answers.slice.says", slice=best.name, count=best.per_gpu, gpu=gpu.name)
-        lines = tuple(_lines(best, hourly)) if best else ()
+        lines = tuple(_lines(asking, best, hourly)) if best else ()
         return Answer(
             "slice",
             says,
@@ -135,9 +135,8 @@ def _smallest(cases: list[_Case]) -> _Case | None:
     return min(calm or carrying, key=lambda case: (case.memory, case.compute), default=None)
 
 
-def _cells(case: _Case, headline: str, hourly: Figure | None) -> tuple[Cell, ...]:
-    share, cost = _cost(case, hourly)
-    count = worked(parts_per_gpu, float(case.compute), float(case.memory))
+def _cells(asking: Asking, case: _Case, headline: str, hourly: Figure | None) -> tuple[Cell, ...]:
+    count, share, cost = _cost(asking, case, hourly)
     if case.made is None:
         return (case.reason, None, None, count, share, cost)
     fit: Message = msg(f"fit.{case.made.fit.name.lower()}")
@@ -146,13 +145,16 @@ def _cells(case: _Case, headline: str, hourly: Figure | None) -> tuple[Cell, ...
     return (fit, case.made.memory.needed, case.made.metrics.get(headline), count, share, cost)
 
 
-def _cost(case: _Case, hourly: Figure | None) -> tuple[Figure, Figure | None]:
-    share = worked(slice_cost_share, worked(parts_per_gpu, float(case.compute), float(case.memory)))
-    return share, None if hourly is None else worked(slice_usd_per_hour, hourly, share)
+def _cost(asking: Asking, case: _Case, hourly: Figure | None) -> tuple[Figure, Figure, Figure | None]:
+    """How many of a GPU, the share of its cost that one bears, and that cost."""
+    parts = (("compute_part", case.compute), ("memory_part", case.memory))
+    count = worked(parts_per_gpu, *(asking.of_profile(term, float(part)) for term, part in parts))
+    share = worked(slice_cost_share, count)
+    return count, share, None if hourly is None else worked(slice_usd_per_hour, hourly, share)
 
 
-def _lines(best: _Case, hourly: Figure | None) -> Iterator[Line]:
-    share, cost = _cost(best, hourly)
+def _lines(asking: Asking, best: _Case, hourly: Figure | None) -> Iterator[Line]:
+    _, share, cost = _cost(asking, best, hourly)
     if best.made is not None:
         yield Line("slice.needed", best.made.memory.needed)
         yield Line("slice.usable", best.made.memory.usable)

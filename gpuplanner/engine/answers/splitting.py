@@ -83,7 +83,9 @@ class Splitting:
             hourly = asking.typed("usd_per_hour", self.usd_per_hour, Unit.MONEY_PER_HOUR)
         if hourly is None:
             return None
-        tokens = worked(output_tokens_per_second, most, float(serving_of(asking).output_tokens))
+        tokens = worked(
+            output_tokens_per_second, asking.tried("request_per_s", most), float(serving_of(asking).output_tokens)
+        )
         return worked(usd_per_mtoken, hourly, tokens)
 
 

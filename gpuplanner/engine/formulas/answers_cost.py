@@ -26,6 +26,12 @@ def kilowatt_hours(facility_w: Number, duration_s: Number) -> Number:
     return facility_w * duration_s / JOULES_PER_KWH
 
 
+@formula(Unit.KILOWATT_HOUR, "facility_w · hours_per_month / 1000")
+def kilowatt_hours_per_month(facility_w: Number, hours_per_month: Number) -> Number:
+    """Energy at the meter of a month without a pause."""
+    return facility_w * hours_per_month / 1000.0
+
+
 @formula(Unit.KILOWATT_HOUR, "facility_w · 1e6 / tokens_per_s / 3.6e6")
 def kilowatt_hours_per_mtoken(facility_w: Number, tokens_per_s: Number) -> Number:
     """Energy at the meter for a million tokens at a steady rate."""
@@ -79,7 +85,8 @@ def replicas_for(
     request_per_s: Number, capacity_per_s: Number, reserve_share: Number, least_replicas: Number
 ) -> Number:
     """Replicas that answer so many requests a second, with a share of each kept in reserve."""
-    return maximum(ceil(request_per_s / (capacity_per_s * (1.0 - reserve_share))), least_replicas)
+    # A number of its own: recorded numbers are known by their identity, and the least is one already.
+    return maximum(ceil(request_per_s / (capacity_per_s * (1.0 - reserve_share))), least_replicas) + 0.0
 
 
 @formula(Unit.COUNT, "24 · max(replicas), one count of replicas for each hour")
