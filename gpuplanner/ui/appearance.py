@@ -7,7 +7,7 @@ changes the language or the theme changes it here, and nothing has to start anew
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from PySide6.QtCore import QLocale, QObject, Qt, Signal
+from PySide6.QtCore import QDateTime, QLocale, QObject, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 
 from gpuplanner.facts import Source
@@ -78,6 +78,16 @@ class Appearance(QObject):
     def show(self, value: float, unit: Unit) -> Shown:
         """A number in base units as the person wants to read it."""
         return show(value, unit, self.display)
+
+    def moment(self, iso: str) -> str:
+        """A moment in UTC as the clock on the wall says it: the day as everywhere in the window, then the time.
+
+        The text itself when it is no moment.
+        """
+        when = QDateTime.fromString(iso, Qt.DateFormat.ISODateWithMs)
+        if not when.isValid():
+            return iso
+        return when.toLocalTime().toString("yyyy-MM-dd HH:mm:ss")
 
     def learn_rates(self, rates: Callable[[], Mapping[str, DatedRate]]) -> None:
         """Take the dated rates from here, the person's own among them. Until then money is shown in US dollars."""

@@ -3,7 +3,7 @@ import io
 import threading
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QFontMetricsF, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
@@ -252,9 +252,39 @@ def test_enter_opens_and_space_ticks(make, appearance, settings, qtbot):
     other.checkClicked.connect(lambda row, column: ticked.append((row, column)))
     other.choose("b")
     QTest.keyClick(other, Qt.Key.Key_Space)
-    box = other.visualRect(other.rows.index(0, 0))
-    QTest.mouseClick(other.viewport(), Qt.MouseButton.LeftButton, pos=box.adjusted(0, 0, -80, 0).center())
-    assert ticked[0] == ("b", "tick")
+    assert ticked == [("b", "tick")]
+
+
+def test_a_click_on_a_tick_ticks_and_chooses_nothing(appearance, settings, qtbot):
+    ticks = Column("tick", msg("ui.help.marks"), lambda value, _appearance: Look("words", check=bool(value)))
+    table = DataTable(appearance, settings, "ticks", [ticks], msg("ui.help.marks"))
+    qtbot.addWidget(table)
+    table.resize(300, 200)
+    table.show()
+    table.set_source(ListSource(["tick"], [PlainRow("a", (False,)), PlainRow("b", (True,))]))
+    heard: list[object] = []
+    table.choose("b")
+    table.rowChosen.connect(heard.append)
+    table.rowOpened.connect(heard.append)
+    ticked = []
+    table.checkClicked.connect(lambda row, _column: ticked.append(row))
+    row = table.visualRect(table.rows.index(0, 0))
+    tick, words = QPoint(row.left() + 14, row.center().y()), QPoint(row.left() + 60, row.center().y())
+    QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=tick)
+    assert ticked == ["a"]
+    QTest.mouseDClick(table.viewport(), Qt.MouseButton.LeftButton, pos=tick)
+    QTest.mouseRelease(table.viewport(), Qt.MouseButton.LeftButton, pos=tick)
+    assert ticked == ["a", "a"]
+    assert heard == []
+    assert [i.row() for i in table.selectionModel().selectedRows()] == [1]
+    # A press on the words that ends on the tick is none of it, nor is one that leaves the tick.
+    ticked.clear()
+    QTest.mousePress(table.viewport(), Qt.MouseButton.LeftButton, pos=tick)
+    QTest.mouseRelease(table.viewport(), Qt.MouseButton.LeftButton, pos=words)
+    assert ticked == heard == []
+    QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=words)
+    assert ticked == []
+    assert heard == ["a"]
 
 
 def test_columns_are_chosen_and_kept(make, settings, qtbot):
@@ -475,17 +505,46 @@ def test_the_header_is_ours(make):
     assert view.horizontalHeader().sizeHint().height() == 42
 
 
-def test_a_column_that_makes_room_comes_back_and_is_not_kept_as_hidden(appearance, settings, qtbot):
+def test_a_column_that_is_put_away_comes_back_and_is_not_kept_as_hidden(appearance, settings, qtbot):
     columns = [text_column("name", msg("ui.palette.results"), width=90), text_column("more", msg("ui.back"), width=90)]
     table = DataTable(appearance, settings, "room", columns, msg("ui.palette.results"))
     qtbot.addWidget(table)
     table.resize(300, 200)
     table.show()
-    table.columns.make_room("more", needed=True)
+    table.columns.put_away("more", away=True)
     assert [column.id for column in table.columns.shown()] == ["name"]
     table.columns.changed()
     qtbot.wait(400)
     assert settings.kept("window.table.room")["hidden"] == []
-    table.columns.make_room("more", needed=False)
+    table.columns.put_away("more", away=False)
     assert [column.id for column in table.columns.shown()] == ["name", "more"]
     assert table.horizontalHeader().length() == table.viewport().width()
+
+
+def test_a_held_column_is_always_shown_and_a_whole_one_has_its_words(appearance, settings, qtbot):
+    more = {"width": 90, "yields": True}
+    columns = [
+        text_column("name", msg("ui.palette.results"), width=90, whole=True),
+        text_column("speed", msg("ui.back"), **more),
+        text_column("price", msg("ui.forward"), **more),
+        text_column("count", msg("ui.chip.remove"), shown=False, **more),
+    ]
+    table = DataTable(appearance, settings, "held", columns, msg("ui.palette.results"))
+    qtbot.addWidget(table)
+    table.resize(330, 200)
+    table.show()
+    ids = [column.id for column in columns]
+    table.set_source(ListSource(ids, [PlainRow("a", ("8 x H100 SXM5 80GB NVLink", "1", "2", "3"))]))
+    shown = lambda: [column.id for column in table.columns.shown()]  # noqa: E731
+    for held, others in (("price", ["name", "price"]), ("count", ["name", "count"]), ("speed", ["name", "speed"])):
+        table.columns.hold(held)
+        assert held in shown()
+        assert set(others) <= set(shown())
+        words = QFontMetricsF(font(TextRole.NUMBER)).horizontalAdvance("8 x H100 SXM5 80GB NVLink")
+        assert table.columnWidth(0) >= words + 16
+    table.columns.hold("count")
+    table.columns.changed()
+    qtbot.wait(400)
+    assert settings.kept("window.table.held")["hidden"] == ["count"], "that it is held is not kept"
+    table.columns.show("count", shown=False)
+    assert "count" not in shown(), "what a person hides is hidden"

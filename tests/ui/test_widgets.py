@@ -325,3 +325,13 @@ def test_a_chart_can_become_empty(chart):
     chart.set_series([])
     assert chart.table() == []
     assert not picture(chart).isNull()
+
+
+def test_without_a_figure_neither_tab_nor_the_cursor_stops(appearance, qtbot):
+    label = FigureLabel(appearance, "TPOT")
+    qtbot.addWidget(label)
+    assert label.focusPolicy() is Qt.FocusPolicy.NoFocus
+    assert label.cursor().shape() is Qt.CursorShape.ArrowCursor
+    label.set_figure(exact(1.0, Unit.SECOND))
+    assert label.focusPolicy() is Qt.FocusPolicy.StrongFocus
+    assert label.cursor().shape() is Qt.CursorShape.PointingHandCursor

@@ -1,21 +1,21 @@
 """A row that leads somewhere: a name and a muted word at the left, a value and a muted word at the right."""
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt
-from PySide6.QtGui import QEnterEvent, QFontMetricsF, QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QFontMetricsF, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
-from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_box
+from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
 from gpuplanner.ui.tokens import RADIUS_FIELD
-from gpuplanner.ui.widgets.focus import KeyboardFocus
+from gpuplanner.ui.widgets.clickable import Clickable
 
 _HEIGHT = 42
 _ONE_LINE = 30
 _SIDE = 6.0
 
 
-class LinkRow(KeyboardFocus, QAbstractButton):
+class LinkRow(Clickable):
     """Goes somewhere with a click, Enter or Space. Texts are ready to be read; whoever shows it says them anew.
 
     A strong one stands alone, as a title; others stand in lists and have a line below.
@@ -33,8 +33,7 @@ class LinkRow(KeyboardFocus, QAbstractButton):
         strong: bool = False,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
-        self._appearance = appearance
+        super().__init__(appearance, parent)
         self._value = value
         self._role = TextRole.STRONG if strong else TextRole.BODY
         self._note = note
@@ -44,29 +43,12 @@ class LinkRow(KeyboardFocus, QAbstractButton):
         self.setAccessibleName(" · ".join(part for part in (name, note, value, value_note) if part))
         self.setFixedHeight(_HEIGHT if note or value_note else _ONE_LINE)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        appearance.themeChanged.connect(self.update)
 
     def sizeHint(self) -> QSize:
         return QSize(240, self.height())
 
     def minimumSizeHint(self) -> QSize:
         return QSize(120, self.height())
-
-    def enterEvent(self, event: QEnterEvent) -> None:
-        super().enterEvent(event)
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        super().leaveEvent(event)
-        self.update()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
-            self.click()
-        else:
-            super().keyPressEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         tokens = self._appearance.tokens
@@ -91,5 +73,4 @@ class LinkRow(KeyboardFocus, QAbstractButton):
             width = QFontMetricsF(painter.font()).horizontalAdvance(self._value_note) + 1
             draw_text(painter, lower.adjusted(lower.width() - width, 0, 0, 0), self._value_note, tokens.muted, right)
             draw_text(painter, lower.adjusted(0, 0, -width - 8, 0), self._note, tokens.muted)
-        if self.shows_focus:
-            focus_ring(painter, area, RADIUS_FIELD, tokens.primary)
+        self.paint_focus(painter)

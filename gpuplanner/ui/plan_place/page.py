@@ -24,7 +24,7 @@ from gpuplanner.ui.plan_place.columns import PlanColumns, padded
 from gpuplanner.ui.plan_place.difference.comparing import Comparing
 from gpuplanner.ui.plan_place.difference.table import DifferenceTable
 from gpuplanner.ui.plan_place.difference.view import DifferenceView
-from gpuplanner.ui.plan_place.history.revision_list import RevisionList, moment
+from gpuplanner.ui.plan_place.history.revision_list import RevisionList
 from gpuplanner.ui.plan_place.history.view import HistoryView
 from gpuplanner.ui.plan_place.intake import ELSEWHERE, takes
 from gpuplanner.ui.plan_place.machines.machines_view import MachinesView
@@ -180,7 +180,9 @@ class PlanPage(Page):
         self.presenter.restore(revision)
         self._back_to_plan()
         undo = NoticeAction(msg("planui.undo"), self.presenter.document.undo)
-        self._context.notices.say(msg("planui.history.restored.says", when=moment(revision.made)), Verdict.PASS, undo)
+        self._context.notices.say(
+            msg("planui.history.restored.says", when=self._appearance.moment(revision.made)), Verdict.PASS, undo
+        )
 
     def _back_to_plan(self) -> None:
         self.presenter.history.stop()

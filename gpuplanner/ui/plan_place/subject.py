@@ -15,7 +15,7 @@ def subject_of(plan: Plan, result: SearchResult | None) -> Plan | None:
         return plan if found is None else _as_found(plan, found.plan)
     if result is not None and result.candidates:
         return _as_found(plan, result.candidates[0].plan)
-    nearest = next((r.machine for r in result.rejections if r.machine is not None), None) if result else None
+    nearest = next((r.machine for r in result.nearest if r.machine is not None), None) if result else None
     return None if nearest is None else plan.model_copy(update={"machine": choice_of(nearest)})
 
 

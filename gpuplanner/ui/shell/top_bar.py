@@ -1,18 +1,18 @@
 """The bar above a page: its title or segments, the field that opens the palette, and the page's actions."""
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QEnterEvent, QFontMetricsF, QKeyEvent, QKeySequence, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetricsF, QKeySequence, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
-from gpuplanner.ui.painting import draw_text, focus_ring, painter_for, rounded_box
+from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
 from gpuplanner.ui.places import Heading, PageAction
 from gpuplanner.ui.tokens import CONTROL_HEIGHT, RADIUS_FIELD
 from gpuplanner.ui.widgets.button import Button, ButtonKind
-from gpuplanner.ui.widgets.focus import KeyboardFocus
+from gpuplanner.ui.widgets.clickable import Clickable
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.segmented import Option, Segmented
 
@@ -20,14 +20,11 @@ HEIGHT = 52
 PALETTE_KEYS = "Ctrl+K"
 
 
-class PaletteField(KeyboardFocus, QAbstractButton):
+class PaletteField(Clickable):
     """Looks like a search field; opens the palette."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._appearance = appearance
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        super().__init__(appearance, parent)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.setMaximumWidth(300)
         appearance.languageChanged.connect(self._render)
@@ -38,20 +35,6 @@ class PaletteField(KeyboardFocus, QAbstractButton):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(200, CONTROL_HEIGHT)
-
-    def enterEvent(self, event: QEnterEvent) -> None:
-        super().enterEvent(event)
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        super().leaveEvent(event)
-        self.update()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
-            self.click()
-        else:
-            super().keyPressEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         tokens = self._appearance.tokens
@@ -68,8 +51,7 @@ class PaletteField(KeyboardFocus, QAbstractButton):
         draw_text(painter, cap, keys, tokens.muted, Qt.AlignmentFlag.AlignCenter)
         painter.setFont(font(TextRole.BODY))
         draw_text(painter, QRectF(33, 0, cap.left() - 41, area.height()), self.text(), tokens.muted)
-        if self.shows_focus:
-            focus_ring(painter, area, RADIUS_FIELD, tokens.primary)
+        self.paint_focus(painter)
 
     def _render(self) -> None:
         self.setText(self._appearance.text(msg("ui.palette.hint")))

@@ -23,6 +23,8 @@ _WIDEST_WORDS = 320
 """Pixels that words may claim for themselves: longer ones are cut, and their tooltip says them."""
 _READABLE_WORDS = 150
 """Pixels that words get before a column yields to them: an "A100 SXM4 80GB", not the longest name there is."""
+_WHOLE_WORDS = 240
+"""Pixels that the words of a column get that is to be whole: with them an offer of a cloud can be told from another."""
 _FIRST_SHARE = 1.25
 """How much wider than its words the first column becomes before all columns share what is left."""
 
@@ -41,7 +43,9 @@ class Arrangement(QObject):
         self._numbers: dict[str, int] = {}
         self._words: dict[str, int] = {}
         self._without_room: set[str] = set()
+        self._put_away: set[str] = set()
         self._asked_for: set[str] = set()
+        self._held = ""
         self._shape = load_shape(settings, key, model.columns)
         model.order = self._shape.sort
         self._keep = Coalescer(self._save, self, 300)
@@ -67,19 +71,42 @@ class Arrangement(QObject):
         """Show or hide a column; the last one stays."""
         if shown or len(self.shown()) > 1:
             self._without_room.discard(column_id)
+            self._put_away.discard(column_id)
             (self._asked_for.add if shown else self._asked_for.discard)(column_id)
+            if column_id == self._held:
+                self._let_go(keep_hidden=False)
             self._header.setSectionHidden(self.section(column_id), not shown)
             self.fill_width()
             self.changed()
 
-    def make_room(self, column_id: str, *, needed: bool) -> None:
-        """Hide a column as long as there is no room for it. What a person chose stays, and this is not kept."""
-        hides = needed and column_id not in self._shape.hidden
-        if hides == (column_id in self._without_room):
+    def hold(self, column_id: str) -> None:
+        """Show a column for as long as no other is held, whether there is room or not. This is not kept."""
+        if column_id == self._held:
             return
-        self._without_room ^= {column_id}
+        before = self._held
+        self._let_go(keep_hidden=True)
+        self._held = column_id
+        self._without_room.discard(column_id)
+        self._put_away.discard(column_id)
         with self._arranging():
-            self._header.setSectionHidden(self.section(column_id), hides)
+            self._header.setSectionHidden(self.section(column_id), False)
+            if before in self._shape.hidden:
+                self._header.setSectionHidden(self.section(before), True)
+        self.fit_contents()
+        self.fill_width()
+
+    def _let_go(self, *, keep_hidden: bool) -> None:
+        if not keep_hidden:
+            self._shape = replace(self._shape, hidden=self._shape.hidden - {self._held})
+        self._held = ""
+
+    def put_away(self, column_id: str, *, away: bool) -> None:
+        """Hide a column as long as it has nothing to say. What a person hid stays so, and this is not kept."""
+        if away == (column_id in self._put_away) or column_id == self._held:
+            return
+        self._put_away ^= {column_id}
+        with self._arranging():
+            self._header.setSectionHidden(self.section(column_id), away or column_id in self._shape.hidden)
         self.fill_width()
 
     def reset(self) -> None:
@@ -106,7 +133,8 @@ class Arrangement(QObject):
             for place, column_id in enumerate(self._shape.order):
                 section = self.section(column_id)
                 self._header.moveSection(self._header.visualIndex(section), place)
-                self._header.setSectionHidden(section, column_id in self._shape.hidden)
+                hidden = column_id in self._shape.hidden and column_id != self._held
+                self._header.setSectionHidden(section, hidden)
                 self._header.resizeSection(section, self._wanted_width(section))
         self.fill_width()
 
@@ -184,7 +212,7 @@ class Arrangement(QObject):
 
         What a person hid or asked for stays so.
         """
-        chosen = self._asked_for | self._shape.hidden
+        chosen = self._asked_for | self._shape.hidden | self._put_away | {self._held}
         out = {c.id for c in self._model.columns if self._header.isSectionHidden(self.section(c.id))}
         out -= self._without_room
         yielding = [c.id for c in self._model.columns if c.yields and c.id not in chosen and c.id not in out]
@@ -199,7 +227,8 @@ class Arrangement(QObject):
     def _readable_width(self, column_id: str) -> int:
         """How wide a column has to be so that its words are whole: names that differ at their end must not be cut."""
         wanted = self._wanted_width(self.section(column_id))
-        words = min(self._words.get(column_id, 0), _READABLE_WORDS)
+        most = _WHOLE_WORDS if self._model.columns[self.section(column_id)].whole else _READABLE_WORDS
+        words = min(self._words.get(column_id, 0), most)
         return wanted if column_id in self._shape.widths else max(wanted, words)
 
     def _wanted_width(self, section: int) -> int:
@@ -221,7 +250,7 @@ class Arrangement(QObject):
         header = self._header
         order = (self._model.columns[header.logicalIndex(p)].id for p in range(header.count()))
         out_of_sight = {c.id for s, c in enumerate(self._model.columns) if header.isSectionHidden(s)}
-        hidden = out_of_sight - self._without_room
+        hidden = out_of_sight - self._without_room - self._put_away | ({self._held} & self._shape.hidden)
         self._shape = Shape(tuple(order), frozenset(hidden), self._shape.widths, self._model.order)
         save_shape(self._settings, self._key, self._shape)
 

@@ -52,6 +52,7 @@ class Column:
     """A column. `look` makes a cell out of a value; `unit` stands in the header; `plain` is for copies and exports.
 
     One that `yields` goes while a window is too narrow for all, those that come last among the columns first.
+    One that is `whole` gets the room that its words need before any column that yields.
     `term` is the word of the glossary that says what the column is.
     `look` and `plain` are called with the value of the row at this column's place, None when it is missing.
     """
@@ -67,6 +68,7 @@ class Column:
     sortable: bool = True
     tip: Message | None = None
     yields: bool = False
+    whole: bool = False
     term: Term | None = None
 
 

@@ -19,11 +19,11 @@ from gpuplanner.messages import Message, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.background import Jobs
 from gpuplanner.ui.settings import Settings
-from gpuplanner.ui.table.arrangement import Arrangement
+from gpuplanner.ui.table.arrangement import TICK_WIDTH, Arrangement
 from gpuplanner.ui.table.columns import Column, Order
 from gpuplanner.ui.table.copying import CopyFormat, table_text
 from gpuplanner.ui.table.delegate import CellDelegate
-from gpuplanner.ui.table.header import DataHeader
+from gpuplanner.ui.table.header import PADDING, DataHeader
 from gpuplanner.ui.table.menus import ColumnAction, cell_menu, column_menu, header_menu
 from gpuplanner.ui.table.model import PagedModel
 from gpuplanner.ui.table.source import Row, Source
@@ -65,6 +65,7 @@ class DataTable(QTableView):
         self.column_action: ColumnAction | None = None
         self._chosen = ""
         self._reloading = False
+        self._pressed = QModelIndex()
         self.rows = PagedModel(appearance, columns, jobs, self)
         self.rows.loaded.connect(self._loaded)
         self.rows.dataChanged.connect(self._page_came)
@@ -251,13 +252,24 @@ class DataTable(QTableView):
         super().mouseMoveEvent(event)
         self._hover(self.indexAt(event.position().toPoint()).row())
 
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """A tick is no part of its row: to press it chooses nothing."""
+        self._pressed = self._tick_at(event)
+        if not self._pressed.isValid():
+            super().mousePressEvent(event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Two quick clicks on a tick are two clicks, and open nothing."""
+        self._pressed = self._tick_at(event)
+        if not self._pressed.isValid():
+            super().mouseDoubleClickEvent(event)
+
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        super().mouseReleaseEvent(event)
-        index = self.indexAt(event.position().toPoint())
-        if event.button() is Qt.MouseButton.LeftButton and index.isValid():
-            left = self.visualRect(index).left()
-            if event.position().x() - left < 30:
-                self._check(index)
+        pressed, self._pressed = self._pressed, QModelIndex()
+        if not pressed.isValid():
+            super().mouseReleaseEvent(event)
+        elif self._tick_at(event) == pressed:
+            self._check(pressed)
 
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
@@ -278,14 +290,22 @@ class DataTable(QTableView):
             self.rowOpened.emit(row.id)
 
     def _check(self, index: QModelIndex) -> bool:
-        row = self.rows.row(index.row()) if index.isValid() else None
+        row = self.rows.row(index.row()) if self._has_tick(index) else None
         if row is None:
             return False
-        column = self.rows.columns[index.column()]
-        if self.rows.look(row, column).check is None:
-            return False
-        self.checkClicked.emit(row.id, column.id)
+        self.checkClicked.emit(row.id, self.rows.columns[index.column()].id)
         return True
+
+    def _has_tick(self, index: QModelIndex) -> bool:
+        row = self.rows.row(index.row()) if index.isValid() else None
+        return row is not None and self.rows.look(row, self.rows.columns[index.column()]).check is not None
+
+    def _tick_at(self, event: QMouseEvent) -> QModelIndex:
+        """The cell whose tick is under the pointer; an invalid index where there is none."""
+        index = self.indexAt(event.position().toPoint())
+        inside = event.position().x() - self.visualRect(index).left() < PADDING + TICK_WIDTH
+        left = event.button() is Qt.MouseButton.LeftButton
+        return index if left and inside and self._has_tick(index) else QModelIndex()
 
     def _current_changed(self, current: QModelIndex) -> None:
         row = self.rows.row(current.row()) if current.isValid() else None

@@ -1,6 +1,6 @@
 """A number that matters: large, with its unit, and below it how sure it is. A click asks for its explanation."""
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QRectF, QSize, Signal
 from PySide6.QtGui import QFontMetricsF, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -130,7 +130,7 @@ class FigureLabel(Clickable):
         self.setText(label)
         self.setAccessibleName(f"{label} {self.shown()}")
         self.setAccessibleDescription(self.note())
-        self.setCursor(Qt.CursorShape.PointingHandCursor if self._explainable() else Qt.CursorShape.ArrowCursor)
+        self.set_clickable(clickable=self._explainable())
         why = self._figure.why if self._figure else None
         tips = [f"{label} {self.shown()}", self.note(), self._appearance.text(why) if why else ""]
         if self._explainable():

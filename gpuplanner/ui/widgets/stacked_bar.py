@@ -19,13 +19,14 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
 )
-from PySide6.QtWidgets import QAbstractButton, QMenu, QSizePolicy, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.painting import draw_text, focus_ring, hatch, painter_for, rounded_clip
 from gpuplanner.ui.tokens import RADIUS_FIELD, Tokens, Verdict
+from gpuplanner.ui.widgets.clickable import Clickable
 from gpuplanner.ui.widgets.flow import FlowLayout
 from gpuplanner.ui.widgets.focus import KeyboardFocus
 from gpuplanner.units import percent
@@ -254,22 +255,21 @@ class _Strip(KeyboardFocus, QWidget):
         return next((part for part, box in self.areas() if box.contains(at)), None)
 
 
-class _Key(QAbstractButton):
+class _Key(Clickable):
     """An entry of the legend."""
 
     pointed = Signal(str)
     asked = Signal(str)
 
     def __init__(self, appearance: Appearance) -> None:
-        super().__init__()
-        self._appearance = appearance
+        super().__init__(appearance)
         self._part = BarPart("", "", 0, "")
         self._colour: int | None = None
         self._faded = False
+        # The keyboard goes through the bar itself.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.clicked.connect(self._ask)
         appearance.languageChanged.connect(self._render)
-        appearance.themeChanged.connect(self.update)
 
     def set_part(self, part: BarPart, colour: int | None) -> None:
         self._part = part

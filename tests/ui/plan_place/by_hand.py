@@ -275,8 +275,10 @@ def _found(plan: Plan, machine: Machine) -> Plan:
 def _metrics(plan: Plan, machine: Machine, at: int) -> dict[str, float]:
     metrics = {"tpot_s": 0.024 + 0.003 * at, "ttft_s": 0.9 + at / 10, "output_tokens_per_s": 2000.0 - 10 * at}
     if isinstance(plan.workload, Training):
-        metrics = {"job_s": 86400.0 * (2 + at), "step_s": 2.0 + at, "tokens_per_s": 1e5, "mfu": 0.4}
+        metrics = {"step_s": 2.0 + at, "tokens_per_s": 1e5, "mfu": 0.4}
+        if plan.workload.tokens_in_all is not None:
+            metrics |= {"job_s": 86400.0 * (2 + at), "job_usd": 900.0 + at}
     if machine.usd_per_hour is not None:
         metrics |= {"usd_per_month": machine.usd_per_hour * 730, "usd_per_mtoken": 0.5 + at / 10}
-        metrics |= {"usd_per_hour": machine.usd_per_hour, "job_usd": 900.0 + at}
+        metrics |= {"usd_per_hour": machine.usd_per_hour}
     return metrics

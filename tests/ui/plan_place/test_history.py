@@ -1,12 +1,16 @@
 """Earlier states of a plan and the difference of two: what is listed, what they come to, and the way back."""
 
+from datetime import UTC, datetime
+
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtTest import QTest
 
 from gpuplanner.engine.estimate import Fit
-from gpuplanner.messages import msg
+from gpuplanner.messages import InputError, msg
 from gpuplanner.store.settings import LANGUAGE
+from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.plan_place.difference.results import Kind, change_between
 from gpuplanner.workload.plan import MachineChoice
 from tests.ui.checks import clipped, missing_glyphs
@@ -91,6 +95,57 @@ def test_verdicts_are_worked_out_where_a_machine_was_chosen(changed, qtbot):
         False: False,
     }
     assert entries.entries[0].fit in set(Fit)
+
+
+def test_other_notes_make_another_state(changed, qtbot):
+    document = changed.presenter.document
+    document.replace(changed.presenter.plan.model_copy(update={"notes": "for the board"}), msg("planui.menu.notes"))
+    changed.presenter.autosave.flush()
+    changed.show_history()
+    qtbot.waitUntil(lambda: bool(changed.history.revisions.texts()))
+    kept = changed.presenter.history.entries[0].revision.plan
+    assert kept.notes == "for the board"
+    document.replace(changed.presenter.plan.model_copy(update={"notes": ""}), msg("planui.menu.notes"))
+    changed.history.show_plan(changed.presenter.plan, changed.presenter.autosave.plan_id)
+    qtbot.waitUntil(lambda: bool(changed.history.revisions.texts()))
+    assert changed.history.revisions.current().revision.plan.notes == "for the board"
+
+
+def test_a_state_that_cannot_be_estimated_has_no_verdict_and_hides_no_other(changed, qtbot, workspace):
+    changed.presenter.document.set_machine(MachineChoice(gpu_id=H100, gpus=2, per_node=2))
+    changed.presenter.autosave.flush()
+    set_concurrency(changed, 210)
+    set_concurrency(changed, 220)
+    estimate = workspace.estimate
+
+    def refuse(plan):
+        if plan.workload.concurrency == 210:
+            raise InputError(msg("workspace.unknown_model", id="x"))
+        return estimate(plan)
+
+    workspace.estimate = refuse
+    changed.show_history()
+    entries = changed.presenter.history
+    qtbot.waitUntil(lambda: any(entry.fit is not None for entry in entries.entries))
+    fits = {
+        entry.revision.plan.workload.concurrency: entry.fit for entry in entries.entries if entry.revision.plan.machine
+    }
+    assert fits[210] is None
+    assert fits[220] is not None
+    assert len(changed.history.revisions.texts()) == len(entries.entries) - 1
+
+
+def test_rows_are_as_high_as_their_text(history):
+    lines = [QFontMetricsF(font(role)).height() for role in (TextRole.BODY, TextRole.LABEL)]
+    row = history.history.revisions.sizeHintForRow(0)
+    assert sum(lines) <= row <= sum(lines) + 24
+
+
+def test_moments_are_said_as_the_clock_on_the_wall_has_them(appearance):
+    made = datetime(2026, 11, 30, 23, 30, 5, tzinfo=UTC)
+    wall = made.astimezone()
+    assert appearance.moment(made.isoformat()) == f"{wall:%Y-%m-%d} {wall:%H:%M:%S}"
+    assert appearance.moment("never") == "never"
 
 
 def test_a_plan_without_history_teaches_what_it_is(page, qtbot):

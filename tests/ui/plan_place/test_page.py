@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
@@ -340,6 +340,16 @@ def test_machines_are_pinned_and_compared(page, went, settings):
     assert went == [Location("compare")]
     table.checkClicked.emit(ids[0], "machine")
     assert len(Pins(settings).all()) == 1
+
+
+def test_ticking_a_machine_leaves_the_plan_as_it_is(page, settings):
+    table = page.machines.tables["serving"]
+    before = page.presenter.plan
+    box = table.visualRect(table.rows.index(2, table.columns.section("machine")))
+    QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(box.left() + 14, box.center().y()))
+    assert len(Pins(settings).all()) == 1
+    assert page.presenter.plan == before
+    assert page.presenter.document.undo_name is None
 
 
 def test_no_more_than_six_are_compared(page, said):

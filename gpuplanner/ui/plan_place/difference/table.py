@@ -14,7 +14,7 @@ from gpuplanner.ui.plan_place.difference.comparing import Result
 from gpuplanner.ui.plan_place.difference.fields import Difference, PlanDifference, difference
 from gpuplanner.ui.plan_place.difference.results import FREE, ResultRow, result_rows
 from gpuplanner.ui.plan_place.results.figure_ids import short_name_of
-from gpuplanner.ui.plan_place.results.verdict_card import VERDICTS
+from gpuplanner.ui.plan_place.verdicts import VERDICTS
 from gpuplanner.ui.plan_place.wizard.fields import Control
 from gpuplanner.ui.widgets.card import line
 from gpuplanner.ui.widgets.figure_label import MISSING

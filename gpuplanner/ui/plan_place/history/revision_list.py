@@ -1,7 +1,7 @@
 """The list of earlier states: what was changed, to what, when, and the verdict. Arrow keys go through it."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from math import ceil
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QPainter, QResizeEvent, QStandardItem, QStandardItemModel
@@ -20,12 +20,12 @@ from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.painting import draw_text, focus_ring, rounded_box
 from gpuplanner.ui.plan_place.captions import ago, value_text
 from gpuplanner.ui.plan_place.history.entries import Entry
-from gpuplanner.ui.plan_place.results.verdict_card import VERDICTS
+from gpuplanner.ui.plan_place.verdicts import VERDICTS
 from gpuplanner.ui.plan_place.wizard.fields import Control
 from gpuplanner.ui.tokens import MARKS, RADIUS_FIELD
 from gpuplanner.workload.model_choice import ModelChoice
 
-_ROW = 50
+_AROUND = 9
 _ENTRY = Qt.ItemDataRole.UserRole
 
 
@@ -55,7 +55,7 @@ class RevisionList(QListView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         # It ends on a whole row.
-        left = (self.height() - 2 * self.frameWidth()) % _ROW
+        left = (self.height() - 2 * self.frameWidth()) % row_height()
         if self.viewportMargins().bottom() != left:
             self.setViewportMargins(0, 0, 0, left)
         super().resizeEvent(event)
@@ -132,12 +132,10 @@ def change_name(label: str, appearance: Appearance) -> str:
     return appearance.text(label) if appearance.translator.has(label) else appearance.text("planui.history.other")
 
 
-def moment(iso: str) -> str:
-    """A moment in UTC as the clock on the wall says it; the text itself when it is no moment."""
-    try:
-        return datetime.fromisoformat(iso).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    except ValueError:
-        return iso
+def row_height() -> int:
+    """The height of a row: a line of body text over one of small text, with room around them."""
+    lines = (QFontMetricsF(font(role)).height() for role in (TextRole.BODY, TextRole.LABEL))
+    return ceil(sum(lines)) + 2 * _AROUND
 
 
 class _EntryDelegate(QStyledItemDelegate):
@@ -146,7 +144,7 @@ class _EntryDelegate(QStyledItemDelegate):
         self._appearance = appearance
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(100, _ROW)
+        return QSize(100, row_height())
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex

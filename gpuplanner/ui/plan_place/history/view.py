@@ -9,7 +9,7 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.plan_place.difference.comparing import Comparing
 from gpuplanner.ui.plan_place.difference.table import DifferenceTable
 from gpuplanner.ui.plan_place.history.entries import Entry, History
-from gpuplanner.ui.plan_place.history.revision_list import RevisionList, moment
+from gpuplanner.ui.plan_place.history.revision_list import RevisionList
 from gpuplanner.ui.tokens import GAP
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
@@ -104,7 +104,7 @@ class HistoryView(QWidget):
     def _choose(self, entry: Entry) -> None:
         if self._plan is None:
             return
-        when = moment(entry.revision.made)
+        when = self._appearance.moment(entry.revision.made)
         self._then.note.say(when)
         self._table.show_plans(self._plan, entry.revision.plan, (msg("planui.history.now"), when))
         self._comparing.compare(self._plan, entry.revision.plan)

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from gpuplanner.engine.cost import PER_THOUSAND
 from gpuplanner.engine.formulas.cost import usd_per_month
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machines import choice_of
@@ -13,14 +14,25 @@ from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.palette.items import match
 from gpuplanner.ui.plan_place.captions import machine_offer, machine_title, way_parts
-from gpuplanner.ui.plan_place.results.verdict_card import VERDICTS
+from gpuplanner.ui.plan_place.verdicts import VERDICTS
 from gpuplanner.ui.table.columns import NOTHING, Column, Look, figure_column, number_column
 from gpuplanner.ui.table.source import PlainRow
 from gpuplanner.ui.tokens import Verdict
 from gpuplanner.units import GB, GIB, HOURS_PER_MONTH, Display, MemoryConvention, Unit
-from gpuplanner.workload.plan import MachineChoice
+from gpuplanner.workload.plan import MachineChoice, Objective, Plan
 
-MACHINE = "machine"
+MACHINE, GPUS, FREE = "machine", "gpus", "free_bytes"
+_SHOWN = {"serving": {"tpot_s", "usd_per_mtoken"}, "training": {"job_s", "job_usd"}}
+"""Of the kinds with many metrics those that are shown at first; of the others all are."""
+_IN_ONE_UNIT = {
+    "tpot_s": ("ms", 1e-3),
+    "ttft_s": ("s", 1.0),
+    "step_s": ("s", 1.0),
+    "mfu": ("%", 0.01),
+    "output_tokens_per_s": ("", 1.0),
+    "tokens_per_s": ("", 1.0),
+}
+"""Metrics whose values are of a size: their unit stands in the header once."""
 _UNSURE = {Broken.FACTS, Broken.SUPPORT, Broken.PRICE}
 """What says nothing against the machine's strength, but that it cannot be told or used."""
 
@@ -56,48 +68,58 @@ class RejectionCell:
 
 
 def machine_columns(kind: str) -> list[Column]:
-    """The columns of the machines that carry a plan of this kind."""
-    first = Column(MACHINE, msg("planui.column.machine"), _machine_look, plain=_machine_plain, width=150)
-    per_month = _money_column("usd_per_month", msg("planui.column.month"))
-    per_hour = _money_column("usd_per_hour", msg("planui.column.hour"), shown=False)
-    serving = kind == "serving"
-    per_mtoken = _money_column("usd_per_mtoken", msg("planui.column.mtokens"), shown=serving, tip=True)
-    gpus = number_column("gpus", msg("planui.column.gpus"), width=48, shown=False)
-    free = number_column("free_bytes", msg("planui.column.free"), _memory_unit, _memory_factor, width=60, shown=False)
-    if kind not in {"serving", "training"}:
-        own = [_metric_column(name, unit) for name, unit in KINDS[kind].columns if name != "usd_per_hour"]
-        return [first, *own, replace(per_month, yields=True), per_hour, gpus, free]
-    if serving:
-        speed = [
-            number_column("tpot_s", msg("planui.column.tpot"), lambda _d: "ms", lambda _d: 1e-3, width=54),
-            number_column("ttft_s", msg("planui.column.ttft"), lambda _d: "s", width=54, shown=False),
-            number_column("output_tokens_per_s", msg("planui.column.tokens_per_s"), width=70, shown=False),
-        ]
-        return [first, *speed, per_mtoken, per_month, per_hour, gpus, free]
-    speed = [
-        figure_column("job_s", msg("planui.column.job"), Unit.SECOND, width=78, tip=msg("planui.column.job.tip")),
-        number_column("step_s", msg("planui.column.step"), lambda _d: "s", width=54, shown=False),
-        number_column("tokens_per_s", msg("planui.column.tokens_per_s"), width=70, shown=False),
-        number_column(
-            "mfu",
-            msg("planui.column.mfu"),
-            lambda _d: "%",
-            lambda _d: 0.01,
-            width=54,
-            shown=False,
-            tip=msg("planui.column.mfu.tip"),
-        ),
-    ]
-    job_usd = _money_column("job_usd", msg("planui.column.job_cost"), tip=True)
-    return [first, *speed, job_usd, per_month, per_mtoken, per_hour, gpus, free]
+    """The columns of the machines that carry a plan of this kind. All but the name yield where it is narrow."""
+    first = Column(MACHINE, msg("planui.column.machine"), _machine_look, plain=_machine_plain, width=150, whole=True)
+    shown = _SHOWN.get(kind)
+    own = [_metric_column(n, unit, shown is None or n in shown) for n, unit in _metrics(kind) if n != "usd_per_hour"]
+    per_month = _metric_column("usd_per_month", Unit.MONEY)
+    per_hour = _metric_column("usd_per_hour", Unit.MONEY, shown=False)
+    gpus = number_column(GPUS, _title(GPUS), width=48, shown=False, yields=True)
+    free = number_column(
+        FREE, _title(FREE), _memory_unit, _memory_factor, width=60, shown=False, yields=True, tip=msg("planui.free.tip")
+    )
+    return [first, *own, per_month, per_hour, gpus, free]
 
 
-def _metric_column(name: str, unit: Unit) -> Column:
-    """A column of a kind that has none of its own: its metric, each value with its unit."""
-    title = msg(f"metric.{name}")
-    if unit is Unit.MONEY:
-        return number_column(name, title, _currency, _per_usd, width=84, tip=title, yields=True)
-    return figure_column(name, title, unit, width=84, tip=title, yields=True)
+def objective_column(plan: Plan, candidates: Sequence[Candidate]) -> str:
+    """The column by which the search put the machines in their order."""
+    columns = [name for name, _unit in KINDS[plan.workload.kind].columns]
+    in_all = any("job_s" in candidate.metrics for candidate in candidates)
+    match plan.constraints.objective:
+        case Objective.FEWEST_GPUS:
+            return GPUS
+        case Objective.TIME:
+            return "job_s" if in_all else columns[0]
+        case Objective.COST if in_all:
+            return "job_usd"
+        case _:
+            endless = getattr(plan.workload, "rate_goal", None) is None
+            of_items = (cost for rate, cost in PER_THOUSAND.items() if endless and rate in columns)
+            return next((cost for cost in of_items if cost in columns), "usd_per_month")
+
+
+def _metrics(kind: str) -> list[tuple[str, Unit]]:
+    columns = list(KINDS[kind].columns)
+    if kind == "training":
+        columns += [("mfu", Unit.RATIO), ("usd_per_mtoken", Unit.MONEY)]
+    return columns
+
+
+def _title(name: str) -> Message:
+    return msg(f"column.{name}")
+
+
+def _metric_column(name: str, unit: Unit, shown: bool = True) -> Column:
+    """A column of one metric; times and rates of very different size each say their unit, others share one."""
+    tip = msg("planui.column.mfu.tip") if name == "mfu" else msg(f"metric.{name}")
+    if unit in {Unit.MONEY, Unit.MONEY_PER_MTOKEN}:
+        return number_column(name, _title(name), _currency, _per_usd, width=74, shown=shown, tip=tip, yields=True)
+    if name in _IN_ONE_UNIT:
+        said, factor = _IN_ONE_UNIT[name]
+        return number_column(
+            name, _title(name), lambda _d: said, lambda _d: factor, width=54, shown=shown, tip=tip, yields=True
+        )
+    return figure_column(name, _title(name), unit, width=78, shown=shown, tip=tip, yields=True)
 
 
 def machine_row(candidate: Candidate, columns: Sequence[Column], *, pinned: bool) -> PlainRow:
@@ -183,9 +205,9 @@ def _searched(rejection: Rejection, appearance: Appearance) -> str:
 
 
 def _value(candidate: Candidate, column: str) -> float | None:
-    if column == "gpus":
+    if column == GPUS:
         return float(candidate.machine.gpus)
-    if column == "free_bytes":
+    if column == FREE:
         return candidate.free_bytes
     hourly = candidate.usd_per_hour
     if column == "usd_per_month" and hourly is not None:
@@ -238,11 +260,6 @@ def _why_look(value: Any, appearance: Appearance) -> Look:
 
 def _why_plain(value: Any, _display: Display) -> str:
     return value.rejection.broken.value if isinstance(value, RejectionCell) else ""
-
-
-def _money_column(column_id: str, title: Message, *, shown: bool = True, tip: bool = False) -> Column:
-    says = msg(f"{title.id}.tip") if tip else None
-    return number_column(column_id, title, _currency, _per_usd, width=74, shown=shown, tip=says)
 
 
 def _currency(display: Display) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout
 
 from gpuplanner.engine.machine import Machine
@@ -20,6 +19,7 @@ from gpuplanner.ui.plan_place.machines.machine_rows import (
     found_rejections,
     machine_columns,
     machine_row,
+    objective_column,
     rejection_columns,
     rejection_row,
     row_id,
@@ -39,12 +39,9 @@ from gpuplanner.workload.training import Training
 _TWO_LINES = 46
 _LEAST_TABLE = 150
 _ALL = "all"
-_WIDE = 410
 PATIENCE_MS = 300
 """A search that takes no longer says nothing of itself."""
 _OF_JOB = ("job_s", "job_usd")
-_LEAST_NEEDED = {"serving": "usd_per_mtoken"}
-"""The column that a narrow list does without, where it is not the cost of a month."""
 
 
 class MachinesView(Card):
@@ -123,25 +120,23 @@ class MachinesView(Card):
         self._none.setVisible(count == 0)
         # Without a machine the reasons get all of the height.
         self._stack.setVisible(count > 0)
+        self.tables[kind].columns.hold(objective_column(searched.plan, list(self._candidates.values())))
         self._show_job(searched.plan.workload)
+        self._fit_height(count)
 
     def _show_job(self, workload: Workload) -> None:
         """Time and cost of the job stand in columns where somebody says how long the job is, else a line says so."""
         unsaid = not isinstance(workload, Serving) and _length_of(workload) is None
         if not isinstance(workload, Serving):
             for column in _OF_JOB:
-                self.tables[workload.kind].columns.make_room(column, needed=unsaid)
+                self.tables[workload.kind].columns.put_away(column, away=unsaid)
         self._no_job.setVisible(unsaid and bool(self._candidates))
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit_columns()
-
-    def _fit_columns(self) -> None:
-        """Where it is narrow one column less, so that machines can be told apart."""
-        narrow = self.width() < _WIDE
-        for kind, table in self.tables.items():
-            table.columns.make_room(_LEAST_NEEDED.get(kind, "usd_per_month"), needed=narrow)
+    def _fit_height(self, count: int) -> None:
+        """No taller than its rows: what is left is for the reasons why the others do not do."""
+        table = self.tables[self._kind]
+        head = table.horizontalHeader().sizeHint().height()
+        self._stack.setMaximumHeight(max(_LEAST_TABLE, head + count * _TWO_LINES))
 
     def show_selected(self, machine: Machine | None) -> None:
         """Mark the machine that the estimate is for."""

@@ -13,7 +13,7 @@ from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
 from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
 from gpuplanner.ui.plan_place.results.figure_ids import short_name_of
-from gpuplanner.ui.plan_place.results.verdict_card import VERDICTS
+from gpuplanner.ui.plan_place.verdicts import VERDICTS
 from gpuplanner.ui.tokens import RADIUS_FIELD
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.clickable import Clickable

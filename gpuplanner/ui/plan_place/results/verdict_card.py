@@ -13,7 +13,8 @@ from gpuplanner.ui.plan_place.results.figure_flow import FigureFlow, Named
 from gpuplanner.ui.plan_place.results.figure_ids import NEEDED, meaning_of, short_name_of
 from gpuplanner.ui.plan_place.results.headlines import Headline, capacity, headlines
 from gpuplanner.ui.plan_place.results.spread_row import SpreadRow
-from gpuplanner.ui.tokens import PADDING, Verdict
+from gpuplanner.ui.plan_place.verdicts import VERDICTS
+from gpuplanner.ui.tokens import PADDING
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.figure_label import FigureLabel
@@ -21,7 +22,6 @@ from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.verdict_tag import VerdictTag
 from gpuplanner.units import percent
 
-VERDICTS = {Fit.FITS: Verdict.PASS, Fit.TIGHT: Verdict.WARN, Fit.DOES_NOT_FIT: Verdict.FAIL}
 _LARGEST = frozenset({"metric.max_micro_batch", "metric.max_sequence", "metric.max_concurrency", "metric.max_length"})
 """What says how much fits; 0 of it is none."""
 
