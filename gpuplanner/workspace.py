@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gpuplanner.engine.answers.answering import Question
     from gpuplanner.engine.estimate import Estimate
     from gpuplanner.engine.machine import Machine
+    from gpuplanner.engine.own_links import OwnLink
     from gpuplanner.engine.own_measurements import OwnMeasurement
     from gpuplanner.engine.search.result import SearchResult
     from gpuplanner.engine.validation.rows import ValidationContext
@@ -172,7 +173,7 @@ class Workspace:
         )
 
     @cached_property
-    def own_measurements(self) -> "tuple[OwnMeasurement, ...]":
+    def own_measurements(self) -> "tuple[OwnMeasurement | OwnLink, ...]":
         """What the person measured and keeps; read once, and again after `measurements_changed`."""
         from gpuplanner.store.own_measurements import read_own
 
@@ -182,7 +183,7 @@ class Workspace:
         """The measurements were added to or removed."""
         self.__dict__.pop("own_measurements", None)
 
-    def _own_in_use(self) -> "tuple[OwnMeasurement, ...]":
+    def _own_in_use(self) -> "tuple[OwnMeasurement | OwnLink, ...]":
         if self.own_left_out or not is_there(self.home / MEASUREMENTS) or self._chosen(OWN_MEASUREMENTS) == "off":
             return ()
         return self.own_measurements

@@ -18,6 +18,7 @@ from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.limits import missing_fact, unmet_budgets
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.origins import WatchedEfficiencies, finder
+from gpuplanner.engine.own_links import OwnLink
 from gpuplanner.engine.own_measurements import OwnMeasurement, with_own, with_own_origin
 from gpuplanner.engine.power import power_metrics
 from gpuplanner.engine.support import unsupported
@@ -36,7 +37,7 @@ def estimate(
     machine: Machine,
     efficiencies: Efficiencies,
     rules: Iterable[Rule] = (),
-    own: Sequence[OwnMeasurement] = (),
+    own: Sequence[OwnMeasurement | OwnLink] = (),
 ) -> Estimate:
     """The estimate of a plan on a machine.
 
@@ -61,7 +62,7 @@ def explain(
     machine: Machine,
     efficiencies: Efficiencies,
     rules: Iterable[Rule] = (),
-    own: Sequence[OwnMeasurement] = (),
+    own: Sequence[OwnMeasurement | OwnLink] = (),
 ) -> Estimate:
     """The same estimate with the derivation of every figure, each input with where it comes from."""
     watched = WatchedEfficiencies(efficiencies)

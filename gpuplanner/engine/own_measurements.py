@@ -8,18 +8,13 @@ engine says of the run that was measured; their range becomes that of one run be
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.estimate import Estimate, Part
-from gpuplanner.engine.formulas.own_measurements import (
-    own_requests_per_second,
-    own_seconds,
-    own_share,
-    own_tokens_per_second,
-)
+from gpuplanner.engine.formulas.own_measurements import FOR_UNIT
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.origins import Find
+from gpuplanner.engine.own_links import OwnLink, with_own_links
 from gpuplanner.engine.serving_remarks import missed_goals
 from gpuplanner.engine.training_remarks import unmet as missed_deadline
 from gpuplanner.facts import Fact, MissingFactError, Source
@@ -47,12 +42,6 @@ WAY = frozenset(
      "recomputation"}
 )  # fmt: skip
 """What is compared as it was chosen, whether a plan asks for it or leaves it open."""
-FORMULAS: Mapping[Unit, Callable[[Any, Any], Any]] = {
-    Unit.SECOND: own_seconds,
-    Unit.TOKEN_PER_S: own_tokens_per_second,
-    Unit.REQUEST_PER_S: own_requests_per_second,
-    Unit.RATIO: own_share,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +101,26 @@ PARTS = {"serving": "tpot_s", "training": "step_s"}
 
 
 def with_own(
-    made: Estimate, own: Sequence[OwnMeasurement], efficiencies: Efficiencies, engine: Callable[[Plan], Estimate]
+    made: Estimate,
+    own: Sequence[OwnMeasurement | OwnLink],
+    efficiencies: Efficiencies,
+    engine: Callable[[Plan], Estimate],
 ) -> Estimate:
     """The estimate as the nearest of a person's measurements has it; unchanged where none is of its profile.
+
+    A measured run says more of a run than measured links do, so these count where no run was measured.
 
     `engine`: the estimate of another plan of the same subject on the same machine, without any measurement.
     """
     site = site_of(made.machine)
-    here = [m for m in own if m.site == site and measurable(m)]
+    here = [m for m in own if isinstance(m, OwnMeasurement) and m.site == site and measurable(m)]
     found = [(m, near) for m in here if (near := nearness(m.plan, made.plan)) is not None]
     for measurement, near in sorted(found, key=lambda pair: (pair[1], _latest_first(pair[0].date), pair[0].id)):
         of = engine(measurement.plan)
         if of.way == made.way:
             return _corrected(made, measurement, of, near == 1.0, efficiencies)
-    return made
+    linked = with_own_links(made, [m for m in own if isinstance(m, OwnLink)], site, efficiencies)
+    return linked if linked is made else replace(linked, unmet=tuple(_unmet(made, linked.metrics)))
 
 
 def site_of(machine: Machine) -> str:
@@ -248,10 +243,10 @@ def _changed(
 ) -> Figure | None:
     """The figure as measured; None where nothing was measured that it follows from."""
     first = next((f for f in follows if f.measured in factors), None)
-    if first is None or figure.unit not in FORMULAS:
+    if first is None or figure.unit not in FOR_UNIT:
         return None
     factor = factors[first.measured] ** first.power
-    value = float(FORMULAS[figure.unit](figure.value, factor))
+    value = float(FOR_UNIT[figure.unit](figure.value, factor))
     if figure.exact or not figure.value:
         return replace(figure, value=value, low=value, high=value)
     low, high = _ends(efficiencies, first, same_load)

@@ -14,30 +14,33 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from gpuplanner.engine.own_links import OwnLink
 from gpuplanner.engine.own_measurements import OwnMeasurement
 from gpuplanner.messages import InputError, Message, msg, shortened
 from gpuplanner.paths import is_there
 from gpuplanner.workload.plan import Plan
 
-FORMAT = "gpuplan-measurement/1"
+FORMAT, LINK_FORMAT = "gpuplan-measurement/1", "gpuplan-link/1"
 FOLDER = "measurements"
+LINK_NUMBERS = ("bus_bytes_per_s", "message_bytes", "ranks")
 LARGEST_BYTES = 2_000_000
 MOST_FILES = 1_000
 _ID = re.compile(r"[0-9a-f]{8}")
 
 
-def new_id(name: str, plan: Plan, measured: dict[str, float]) -> str:
-    """The id of a measurement: the same content has the same one."""
-    content = json.dumps([name, plan.model_dump(mode="json"), sorted(measured.items())], sort_keys=True)
+def new_id(name: str, of: Plan | str, measured: dict[str, float]) -> str:
+    """The id of a measurement: the same content has the same one. `of`: the plan, or the machine of measured links."""
+    said = of if isinstance(of, str) else of.model_dump(mode="json")
+    content = json.dumps([name, said, sorted(measured.items())], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:8]
 
 
-def read_own(home: Path) -> tuple[tuple[OwnMeasurement, ...], tuple[Message, ...]]:
+def read_own(home: Path) -> tuple[tuple[OwnMeasurement | OwnLink, ...], tuple[Message, ...]]:
     """All measurements of a data folder by their ids, and what is wrong with those that cannot be used."""
     folder = home / FOLDER
     if not is_there(folder):
         return (), ()
-    found: list[OwnMeasurement] = []
+    found: list[OwnMeasurement | OwnLink] = []
     wrong: list[Message] = []
     try:
         paths = sorted(path for path in folder.glob("*.json") if _ID.fullmatch(path.stem))[:MOST_FILES]
@@ -51,16 +54,15 @@ def read_own(home: Path) -> tuple[tuple[OwnMeasurement, ...], tuple[Message, ...
     return tuple(found), tuple(wrong)
 
 
-def keep_own(home: Path, measurement: OwnMeasurement) -> None:
+def keep_own(home: Path, measurement: OwnMeasurement | OwnLink) -> None:
     """Keep a measurement. Raises InputError when the disk does not take it."""
-    content = {
-        "format": FORMAT,
-        "name": measurement.name,
-        "date": measurement.date,
-        "site": measurement.site,
-        "measured": dict(measurement.measured),
-        "plan": measurement.plan.model_dump(mode="json"),
-    }
+    content: dict[str, Any] = {"name": measurement.name, "date": measurement.date, "site": measurement.site}
+    if isinstance(measurement, OwnLink):
+        measured = {name: getattr(measurement, name) for name in LINK_NUMBERS}
+        content |= {"format": LINK_FORMAT, "measured": measured}
+    else:
+        plan = measurement.plan.model_dump(mode="json")
+        content |= {"format": FORMAT, "measured": dict(measurement.measured), "plan": plan}
     path = _path(home, measurement.id)
     temporary = ""
     try:
@@ -91,7 +93,7 @@ def _path(home: Path, measurement_id: str) -> Path:
     return home / FOLDER / f"{measurement_id}.json"
 
 
-def _read(path: Path) -> OwnMeasurement:
+def _read(path: Path) -> OwnMeasurement | OwnLink:
     try:
         with path.open("rb") as file:
             content = json.loads(file.read(LARGEST_BYTES).decode("utf-8-sig"))
@@ -102,13 +104,16 @@ def _read(path: Path) -> OwnMeasurement:
         raise InputError(msg("own.not_one", file=path.name)) from None
 
 
-def _measurement(measurement_id: str, content: dict[str, Any]) -> OwnMeasurement:
+def _measurement(measurement_id: str, content: dict[str, Any]) -> OwnMeasurement | OwnLink:
     """Raises one of the errors that `_read` takes for a file that is no measurement."""
-    if content["format"] != FORMAT:
+    if content["format"] not in {FORMAT, LINK_FORMAT}:
         raise ValueError(content["format"])
     measured = {str(name): float(value) for name, value in content["measured"].items()}
     if not measured or not all(0 < value < float("inf") for value in measured.values()):
         raise ValueError(measured)
+    if content["format"] == LINK_FORMAT:
+        numbers = {name: measured[name] for name in LINK_NUMBERS}
+        return OwnLink(measurement_id, str(content["name"]), str(content["date"]), str(content["site"]), **numbers)
     plan = Plan.model_validate(content["plan"])
     return OwnMeasurement(
         measurement_id, str(content["name"]), str(content["date"]), plan, str(content["site"]), measured

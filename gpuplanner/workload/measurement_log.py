@@ -1,7 +1,7 @@
 """Reads what a person measured out of the files that tools write, by their content. Computes no estimate.
 
 Known: the results of `vllm bench serve` and SGLang's `bench_serving` (text, JSON, JSON lines), vLLM's server log, the
-logs of Hugging Face's Trainer, torchtitan and Megatron, and lines that say tokens a second.
+logs of Hugging Face's Trainer, torchtitan and Megatron, lines that say tokens a second, and the table of nccl-tests.
 """
 
 import json
@@ -14,13 +14,14 @@ from statistics import median
 from typing import Any
 
 from gpuplanner.messages import InputError, msg, on_one_line, shortened
+from gpuplanner.units import GB
 
 LARGEST_BYTES = 64_000_000
 """A server's log of some days."""
 MOST = 1e15
 """No time or rate of a run comes near this."""
 MS = 1e-3
-SERVING, TRAINING = "serving", "training"
+SERVING, TRAINING, COLLECTIVES = "serving", "training", "collectives"
 _NUMBER = r"(\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)"
 
 
@@ -28,7 +29,8 @@ _NUMBER = r"(\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)"
 class MeasuredRun:
     """What a file says. `kind`: of which work; `metrics`: by the ids of an estimate's metrics, in base units.
 
-    `load`: what of the run's load the file says, by the names of the plan's fields; `model`: as printed.
+    `load`: what of the run's load the file says, by the names of the plan's fields; `model`: as printed, of collectives
+    the GPU. Collectives: `bus_bytes_per_s` of the largest message, with `bytes`, `ranks` and `nodes` as their load.
     """
 
     kind: str
@@ -57,11 +59,32 @@ def read_measurement(path: Path) -> MeasuredRun:
 
 def parse_measurement(text: str, name: str) -> MeasuredRun:
     """What a text says was measured. Raises InputError where nothing in it is known."""
-    for reader in (_json_results, _printed_results, _server_log, _training_log):
+    for reader in (_nccl_table, _json_results, _printed_results, _server_log, _training_log):
         run = reader(text)
         if run is not None and run.metrics:
             return run
     raise InputError(msg("own.file.unknown", file=name))
+
+
+_RANK = re.compile(r"^#[ \t]+Rank[ \t]+\d+.*? on[ \t]+(\S+)[ \t]+device[ \t]+\d+[ \t]+\[\S+\][ \t]+(.+)$", re.MULTILINE)
+_MESSAGE = re.compile(
+    r"^[ \t]*(\d{1,15})[ \t]+\d{1,15}[ \t]+\w+[ \t]+(\w+)[ \t]+-?\d+[ \t]+[\d.]+[ \t]+[\d.]+[ \t]+([\d.]+)[ \t]",
+    re.MULTILINE,
+)
+_OTHER_COLLECTIVE = re.compile(r"(?:reduce_scatter|all_gather|alltoall|broadcast|sendrecv)_perf")
+
+
+def _nccl_table(text: str) -> MeasuredRun | None:
+    """The table of nccl-tests' all-reduce: bus bandwidth (out of place) of the largest message, one GPU a rank."""
+    ranks = _RANK.findall(text)
+    messages = [(int(size), float(busbw)) for size, operation, busbw in _MESSAGE.findall(text) if operation == "sum"]
+    if not ranks or not messages or _OTHER_COLLECTIVE.search(text):
+        return None
+    size, busbw = max(messages)
+    if not 0 < busbw * GB < MOST:
+        return None
+    load = {"bytes": float(size), "ranks": float(len(ranks)), "nodes": float(len({host for host, _ in ranks}))}
+    return MeasuredRun(COLLECTIVES, {"bus_bytes_per_s": busbw * GB}, load, shortened(on_one_line(ranks[0][1]), 100))
 
 
 def _json_results(text: str) -> MeasuredRun | None:

@@ -10,6 +10,7 @@ started from, so that a test can say when this is stale.
 import argparse
 import csv
 import hashlib
+import json
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,6 +42,7 @@ RUNGS = {"G": Rung.SAME_GPU.value, "A": Rung.SAME_ARCHITECTURE.value, "O": Rung.
 RATES = ("_per_s", "tflops", "mfu", "hfu", "tok_s", "img_s", "it_per_s", "GBps", "rtfx", "throughput")
 """What a column's name has where more is quicker."""
 TRAINED = frozenset({training_columns.STEP, training_columns.MEMORY})
+HOLDERS = ("variant", "gpu", "chip", "architecture")
 QUICK = 3
 """Iterations from the values of the whole fit on."""
 
@@ -182,12 +184,14 @@ KINDS: Mapping[str, Kind] = {
 
 
 def digest(kind: Kind) -> str:
-    """The hash of the measurements and tables that a fit starts from, line ends aside."""
-    paths = [TO / f"{name}.csv" for name in kind.measurements]
-    paths += [EFFICIENCY / f"{name}.yaml" for name in kind.tables]
+    """The hash of the measurements and of the tables' numbers that a fit starts from, comments and sources aside."""
     found = hashlib.sha256()
-    for path in paths:
-        found.update(path.read_text(encoding="utf-8").encode())
+    for name in kind.measurements:
+        found.update((TO / f"{name}.csv").read_text(encoding="utf-8").encode())
+    for name in kind.tables:
+        entries = yaml.safe_load((EFFICIENCY / f"{name}.yaml").read_text(encoding="utf-8"))["entries"]
+        held = [[entry.get(key, "") for key in HOLDERS] + sorted(entry["values"].items()) for entry in entries]
+        found.update(json.dumps(held).encode())
     return found.hexdigest()[:16]
 
 

@@ -107,7 +107,7 @@ def aiconfigurator() -> Iterator[Said]:
     for row in rows("inference_llm_online")[::EVERY]:
         if row["gpu"] not in SYSTEMS or row["model"] not in SERVED or row["engine"] not in BACKENDS:
             continue
-        gpus, tp, experts = count(row, "n_gpus", 1), count(row, "tp", 1), count(row, "ep", 1)
+        gpus, tp, experts = (max(count(row, name, 1), 1) for name in ("n_gpus", "tp", "ep"))
         stated = re.search(r"attention_dp=(\d+)", row["notes"])
         shares = int(stated.group(1)) if stated else 1
         replicas = max(gpus // (tp * shares), 1)

@@ -80,3 +80,17 @@ def test_no_text_makes_it_fall_over(text):
         return
     assert run.metrics
     assert all(0 < value < 1e15 for value in run.metrics.values())
+
+
+def test_the_largest_message_of_an_all_reduce_counts(own_dir):
+    run = read_measurement(own_dir / "nccl_all_reduce.txt")
+    assert run.kind == "collectives"
+    assert run.metrics == {"bus_bytes_per_s": 330.22e9}
+    assert run.load == {"bytes": 8589934592, "ranks": 8, "nodes": 1}
+    assert run.model == "NVIDIA H100 80GB HBM3"
+
+
+def test_a_table_of_another_collective_is_not_taken_for_one(own_dir):
+    text = (own_dir / "nccl_all_reduce.txt").read_text(encoding="utf-8")
+    with pytest.raises(InputError):
+        parse_measurement(f"$ ./build/reduce_scatter_perf -b 8M\n{text}", "x")

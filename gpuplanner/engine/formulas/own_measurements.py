@@ -3,6 +3,9 @@
 One formula a unit, since a formula has one.
 """
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.figures import formula
 from gpuplanner.units import Unit
@@ -32,3 +35,12 @@ def own_requests_per_second(engine_requests_per_s: Number, own_factor: Number) -
 def own_share(engine_share: Number, own_factor: Number) -> Number:
     """A utilisation. `own_factor`: the measured rate over the engine's."""
     return engine_share * own_factor
+
+
+FOR_UNIT: Mapping[Unit, Callable[[Any, Any], Any]] = {
+    Unit.SECOND: own_seconds,
+    Unit.TOKEN_PER_S: own_tokens_per_second,
+    Unit.REQUEST_PER_S: own_requests_per_second,
+    Unit.RATIO: own_share,
+}
+"""The formula for a figure of each unit."""

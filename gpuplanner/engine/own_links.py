@@ -1,0 +1,89 @@
+"""A person's own measurement of the links inside a node: what it makes of an estimate on that machine. Pure.
+
+What GPUs exchange takes as much longer or shorter as the measured all-reduce does beside the engine's of the same
+message; the parts of a step that the links limit change by it, and the step by what they change.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.engine.estimate import Estimate, Limit
+from gpuplanner.engine.formulas.collectives import all_reduce_seconds
+from gpuplanner.engine.formulas.own_measurements import FOR_UNIT
+from gpuplanner.engine.links import Collective, reach
+from gpuplanner.engine.machine import Machine
+from gpuplanner.facts import Fact, Source
+from gpuplanner.figures import Certainty, Figure, Origin
+from gpuplanner.messages import InputError, msg
+from gpuplanner.units import Unit
+
+FURTHEST = 20.0
+"""Links of a machine with a fault may be slower by so much; beyond it the table is of another machine."""
+WITH_STEP: Mapping[str, Mapping[str, int]] = {
+    "serving": {"tpot_s": 1, "output_tokens_per_s": -1, "request_per_s": -1},
+    "training": {
+        "step_s": 1, "job_s": 1, "tokens_per_s": -1, "tokens_per_s_per_gpu": -1, "mfu": -1, "hfu": -1,
+    },
+}  # fmt: skip
+"""By kind, the metrics that follow the time of a step, with it or against it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnLink:
+    """A measured all-reduce over `ranks` GPUs of one node. `site`: the machine as `own_measurements.site_of` has it."""
+
+    id: str
+    name: str
+    date: str
+    site: str
+    bus_bytes_per_s: float
+    message_bytes: float
+    ranks: float
+
+    def factor(self, machine: Machine, efficiencies: Efficiencies) -> float:
+        """The measured time over the engine's. Raises InputError where the machine has no links, or it is too far."""
+        if self.ranks < 2 or machine.nodes != 1 or machine.link_bytes_per_s is None:
+            raise InputError(msg("own.link.one_node", file=self.name))
+        found = reach(efficiencies, machine.gpu, Collective.ALL_REDUCE, machine.topology)
+        link, share, latency = machine.link_bytes_per_s, found.share(self.ranks), found.latency(self.ranks)
+        engine_s = float(all_reduce_seconds(self.message_bytes, self.ranks, link, share, latency))
+        measured_s = 2.0 * (self.ranks - 1) / self.ranks * self.message_bytes / self.bus_bytes_per_s
+        factor = measured_s / engine_s
+        if not 1 / FURTHEST <= factor <= FURTHEST:
+            raise InputError(msg("own.link.too_far", file=self.name, factor=f"{factor:.2g}"))
+        return factor
+
+
+def with_own_links(made: Estimate, own: Sequence[OwnLink], site: str, efficiencies: Efficiencies) -> Estimate:
+    """The estimate with the links as the latest measurement on this machine has them; unchanged where none is."""
+    here = [link for link in own if link.site == site and link.ranks == made.machine.gpus_per_node]
+    total = sum(part.figure.value for part in made.time)
+    linked = sum(part.figure.value for part in made.time if part.limit is Limit.LINK)
+    follows = WITH_STEP.get(made.plan.workload.kind)
+    if not here or follows is None or not linked or not total:
+        return made
+    link = max(here, key=lambda each: (each.date, each.id))
+    factor = link.factor(made.machine, efficiencies)
+    step = 1.0 + (factor - 1.0) * linked / total
+    changed = {name: _times(made.metrics[name], step**power) for name, power in follows.items() if name in made.metrics}
+    parts = tuple(
+        replace(part, figure=_times(part.figure, factor)) if part.limit is Limit.LINK else part for part in made.time
+    )
+    said = msg("own.link.applied", file=link.name, factor=f"{factor:.2f}")
+    return replace(
+        made, metrics={**made.metrics, **changed}, time=parts, remarks=(*made.remarks, said), own=_origin(link)
+    )
+
+
+def _times(figure: Figure, factor: float) -> Figure:
+    """A figure that its links make larger or smaller; its range stays as wide."""
+    if figure.unit not in FOR_UNIT:
+        return figure
+    value = float(FOR_UNIT[figure.unit](figure.value, factor))
+    return replace(figure, value=value, low=figure.low * factor, high=figure.high * factor, derivation=None)
+
+
+def _origin(link: OwnLink) -> Origin:
+    source = Source("own", link.name, link.date, user=True)
+    return Origin(Certainty.USER, Fact(1.0, Unit.RATIO, source), msg("own.origin"))

@@ -1,0 +1,69 @@
+"""`calibrate` on the command line: keep, list, use, leave out, remove; and what it says to what it cannot use."""
+
+import json
+
+import pytest
+
+from gpuplanner.cli.main import main
+
+H100 = ["--gpu", "H100 SXM5 80GB"]
+
+
+@pytest.fixture
+def own_dir(project_root):
+    return project_root / "tests" / "data" / "own"
+
+
+def said(capsys, *arguments):
+    code = main(list(arguments))
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+def test_a_benchmark_is_kept_used_left_out_and_removed(capsys, own_dir):
+    code, out, _ = said(capsys, "calibrate", str(own_dir / "vllm_bench.json"), "chat-8b", *H100, "--json")
+    kept = json.loads(out)
+    assert code == 0
+    assert kept["measured"]["tpot_s"] == pytest.approx(0.0119)
+    assert set(kept["factors"]) == {"tpot_s", "ttft_s", "output_tokens_per_s"}
+
+    assert kept["id"] in said(capsys, "calibrate", "list")[1]
+    with_it = said(capsys, "estimate", "chat-8b", *H100)[1]
+    without = said(capsys, "estimate", "chat-8b", *H100, "--no-own-measurements")[1]
+    assert "vllm_bench.json" in with_it
+    assert "vllm_bench.json" not in without
+    assert "您自己的实测 vllm_bench.json" in said(capsys, "estimate", "chat-8b", *H100, "--lang", "zh")[1]
+
+    assert said(capsys, "calibrate", "remove", kept["id"])[0] == 0
+    assert "vllm_bench.json" not in said(capsys, "estimate", "chat-8b", *H100)[1]
+
+
+def test_a_table_of_nccl_tests_needs_no_plan(capsys, own_dir):
+    code, out, _ = said(capsys, "calibrate", str(own_dir / "nccl_all_reduce.txt"), "--json")
+    assert code == 0
+    assert json.loads(out)["kind"] == "collectives"
+    assert "collectives" in said(capsys, "calibrate", "list")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["none.json", "chat-8b"], "none.json"),
+        (["vllm_bench.json"], "--gpu GPU"),
+        (["vllm_bench.json", "chat-8b"], "--machine"),
+        (["vllm_bench.json", "finetune-8b", *H100], "training"),
+        (["torchtitan.log", "chat-8b", *H100], "training"),
+        (["vllm_bench.json", "chat-8b", "--gpu", "L4"], "times the estimate"),
+    ],
+)
+def test_what_cannot_be_used_is_said_in_one_sentence(capsys, own_dir, monkeypatch, arguments, says):
+    monkeypatch.chdir(own_dir)
+    code, out, err = said(capsys, "calibrate", *arguments)
+    assert (code, out) == (2, "")
+    assert says in err
+    assert err.count("\n") == 1
+
+
+def test_nothing_kept_says_how_to_keep_one(capsys):
+    assert "gpuplanner calibrate FILE" in said(capsys, "calibrate", "list")[1]
+    assert said(capsys, "calibrate", "remove")[0] == 2
