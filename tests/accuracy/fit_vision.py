@@ -11,7 +11,7 @@ import csv
 import math
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,7 @@ class Point:
     wide: bool
     place: PlacedVision
     task: bool
+    row: Row
 
 
 @dataclass
@@ -114,7 +115,7 @@ def _point(row: Row, context: ValidationContext) -> Point:
     file = row.source
     if file == TIMM:
         file = f"timm {'training' if place.numbers.trained else place.work.runtime} {gpu.name}"
-    return Point(file, row.source, family, gpu.id, gpu.chip or gpu.architecture, seconds, mode, wide, place, task)
+    return Point(file, row.source, family, gpu.id, gpu.chip or gpu.architecture, seconds, mode, wide, place, task, row)
 
 
 def predicted(points: list[Point], fit: Fit, reach: dict[str, Vector] | None = None) -> Vector:
@@ -199,7 +200,8 @@ def fitted(points: list[Point]) -> Fit:
         def off(x: Vector) -> Vector:
             reach = np.exp(x[:-3]).reshape(-1, 3)[place_of]
             made = _seconds(points, families, reach, _shares(x), math.exp(x[-1]))  # noqa: B023 -- used at once
-            return np.concatenate([weights * _soft(np.log(made / seconds)) / NOISE, (x - usual) / loose])  # noqa: B023
+            soft = weights * _soft(np.log(made / seconds)) / NOISE
+            return np.concatenate([soft, (x - usual) / loose])  # noqa: B023 -- used at once
 
         x = solve(off, start, iterations=12)
         fit.gpus = dict(zip(gpus, np.exp(x[:-3]).reshape(-1, 3), strict=True))
@@ -241,40 +243,67 @@ def ladder(fit: Fit, chips: dict[str, str]) -> dict[str, Vector]:
     return {**{chip: np.exp(v) for chip, v in of_chips.items()}, "": np.exp(np.mean(list(of_chips.values()), axis=0))}
 
 
-def usual_of(fit: Fit, wanted: Operators, without: str = "") -> Vector:
-    """The middle family of a kind of operators."""
-    own = [v for name, v in fit.families.items() if OPERATORS_OF.get(name) is wanted and name != without]
-    return np.asarray(np.exp(np.median(np.log(own), axis=0)))
+def usual_of(fit: Fit, family: str) -> Vector:
+    """The middle of the families with the same operators, else what is usual of all."""
+    wanted = OPERATORS_OF.get(family, Operators.MIXED)
+    own = [v for name, v in fit.families.items() if OPERATORS_OF.get(name) is wanted]
+    return np.asarray(np.exp(np.median(np.log(own), axis=0) if own else [*USUAL[:4], math.log(1e-9)]))
 
 
-def left_out(points: list[Point]) -> dict[Rung, list[tuple[str, float]]]:
-    """By rung, ln(measured / predicted) of points that the fit did not know, with their group."""
-    chips = {p.gpu_id: p.chip for p in points}
-    found: dict[Rung, list[tuple[str, float]]] = defaultdict(list)
-    for file in sorted({p.file for p in points}):
-        kept = [p for p in points if p.file != file]
-        known, seen = {p.gpu_id for p in kept}, {p.family for p in kept}
-        own = [p for p in points if p.file == file and p.gpu_id in known and p.family in seen]
-        if own:
-            found[Rung.SAME_GPU] += [(f"file {file}", r) for r in _residuals(own, fitted(kept))]
-    for gpu in sorted(chips):
-        kept = [p for p in points if p.gpu_id != gpu]
-        fit = fitted(kept)
-        steps = ladder(fit, chips)
-        rung = Rung.SAME_ARCHITECTURE if chips[gpu] in steps else Rung.OTHER_ARCHITECTURE
-        seen = {p.family for p in kept}
-        own = [p for p in points if p.gpu_id == gpu and p.family in seen]
-        found[rung] += [(f"gpu {gpu}", r) for r in _residuals(own, fit, {gpu: steps.get(chips[gpu], steps[""])})]
+@dataclass(frozen=True, slots=True)
+class LeftPoint:
+    """A point that the fit did not know: what was left out, the rung that is left, ln(measured / predicted)."""
+
+    point: Point
+    left: str
+    group: str
+    rung: Rung
+    off: float
+
+
+LEFT: dict[str, Callable[[Point], str]] = {
+    "source": lambda p: p.source,
+    "run": lambda p: p.file,
+    "gpu": lambda p: p.gpu_id,
+    "chip": lambda p: p.chip,
+}
+"""What is left out of a fit at a time."""
+FAMILY = "family"
+SPEAKS = {("run", Rung.SAME_GPU), ("gpu", Rung.SAME_ARCHITECTURE), ("chip", Rung.OTHER_ARCHITECTURE)}
+"""What was left out for the ranges of each rung; those of networks without relatives are on the last one too."""
+
+
+def left_out(points: list[Point]) -> Iterator[LeftPoint]:
+    """Every point as the others alone predict it: without its source, run, GPU, chip, or family of networks."""
+    for left, key in LEFT.items():
+        for group in sorted({key(p) for p in points}):
+            kept = [p for p in points if key(p) != group]
+            yield from _of_others([p for p in points if key(p) == group], kept, fitted(kept), left, group)
     whole = fitted(points)
-    for family in sorted({p.family for p in points if not p.task and p.family in OPERATORS_OF}):
-        own = [p for p in points if p.family == family]
-        unknown = replace(whole, families={family: usual_of(whole, OPERATORS_OF[family], family)})
-        found[Rung.OTHER_ARCHITECTURE] += [(f"family {family}", r) for r in _residuals(own, unknown)]
-    return found
+    for family in sorted({p.family for p in points if not p.task}):
+        kept = [p for p in points if p.family != family]
+        fit = replace(whole, families={n: v for n, v in whole.families.items() if n != family})
+        yield from _of_others([p for p in points if p.family == family], kept, fit, FAMILY, family)
 
 
-def _residuals(points: list[Point], fit: Fit, reach: dict[str, Vector] | None = None) -> list[float]:
-    made = predicted(points, fit, reach)
+def _of_others(own: list[Point], kept: list[Point], fit: Fit, left: str, group: str) -> Iterator[LeftPoint]:
+    """The points of a group, but benchmarks that nobody else measured, whose sizes alone say too little."""
+    own = [p for p in own if p.family in fit.families or not p.task]
+    if not own:
+        return
+    steps = ladder(fit, {p.gpu_id: p.chip for p in kept})
+    families = {p.family: fit.families.get(p.family, usual_of(fit, p.family)) for p in own}
+    reach = {p.gpu_id: fit.gpus.get(p.gpu_id, steps.get(p.chip, steps[""])) for p in own}
+    made = predicted(own, replace(fit, families=families), reach)
+    for point, seconds in zip(own, made, strict=True):
+        rung = Rung.SAME_GPU if point.gpu_id in fit.gpus else Rung.SAME_ARCHITECTURE
+        if point.family not in fit.families or (point.gpu_id not in fit.gpus and point.chip not in steps):
+            rung = Rung.OTHER_ARCHITECTURE
+        yield LeftPoint(point, left, group, rung, math.log(point.seconds / float(seconds)))
+
+
+def _residuals(points: list[Point], fit: Fit) -> list[float]:
+    made = predicted(points, fit)
     return [math.log(p.seconds / float(m)) for p, m in zip(points, made, strict=True)]
 
 
@@ -384,15 +413,21 @@ def main() -> int:
     for gpu, reach in sorted(fit.gpus.items()):
         own = [("", r) for p, r in zip(points, residuals, strict=True) if p.gpu_id == gpu]
         say(f"{gpu:32} {reach.round(3)} {summary(own)}")
+    if "--left-out" not in sys.argv and "--write" not in sys.argv:
+        return 0
+    found = list(left_out(points))
+    for left in (*LEFT, FAMILY):
+        for group in sorted({x.group for x in found if x.left == left}) if left != FAMILY else ():
+            own = [("", x.off) for x in found if (x.left, x.group) == (left, group)]
+            say(f"without {left} {group:60} {summary(own)}")
+        say(f"without {left:67} {summary([('', x.off) for x in found if x.left == left])}")
     spreads: dict[Rung, tuple[float, float]] = {}
     counts: dict[Rung, int] = {}
-    if "--left-out" in sys.argv or "--write" in sys.argv:
-        for rung, found in left_out(points).items():
-            spreads[rung], counts[rung] = weighted_quantiles(found), len(found)
-            low, high = spreads[rung]
-            say(f"left out, {rung.value:24} {summary(found)}  80 % within {low:.2f} … {high:.2f}")
-            for group in sorted({g for g, _ in found if g.startswith(("file", "gpu"))}):
-                say(f"    {group:70} {summary([x for x in found if x[0] == group])}")
+    for rung in (Rung.SAME_GPU, Rung.SAME_ARCHITECTURE, Rung.OTHER_ARCHITECTURE):
+        speaks = [x for x in found if x.rung is rung and ((x.left, rung) in SPEAKS or x.left == FAMILY)]
+        spreads[rung] = weighted_quantiles([(x.group, x.off) for x in speaks])
+        counts[rung] = len(speaks)
+        say(f"{rung.value:24} 80 % of {counts[rung]} within {spreads[rung][0]:.2f} … {spreads[rung][1]:.2f}")
     if "--write" in sys.argv:
         write(points, fit, spreads, counts)
     return 0
