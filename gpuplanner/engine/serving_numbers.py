@@ -135,7 +135,7 @@ def _open(parts: _Parts, memory: MemoryNumbers, places: Number, rate: Number) ->
     resident, capacity = _resident_at_rate(parts, places, rate)
     saturated = rate >= capacity
     served = minimum(rate, capacity)
-    work = _work(parts, resident)
+    work = _work(parts, maximum(resident, 1.0))  # a request that is at work is one, however seldom there is any
     first = serving_time.first_token_seconds_at_rate(
         work.alone_s, work.step.total_s, server.request_s, resident, served, work.share_s
     )

@@ -197,7 +197,7 @@ def step_seconds(
 @formula(
     Unit.TOKEN,
     "min(max_batched_tokens · attention_ranks, prompt_tokens · max(sequences / output_tokens, 1 +"
-    " static_batches · (sequences - 1)))",
+    " static_batches · max(sequences - 1, 0)))",
     "prompts that wait together share a pass",
 )
 def prefill_rows(
@@ -213,7 +213,7 @@ def prefill_rows(
     `static_batches`: 1 where all requests of a batch begin together; `max_batched_tokens`: of each group of ranks that
     attends for itself.
     """
-    together = maximum(sequences / output_tokens, 1.0 + static_batches * (sequences - 1.0))
+    together = maximum(sequences / output_tokens, 1.0 + static_batches * maximum(sequences - 1.0, 0.0))
     return minimum(max_batched_tokens * attention_ranks, prompt_tokens * together)
 
 
@@ -255,8 +255,8 @@ def requests_per_second(sequences: Number, cycle_s: Number) -> Number:
 
 @formula(
     Unit.SECOND,
-    "prefill_s + min(sequences - 1, 1) · step_s + request_s + max(burst_share · (sequences - 1) + 1 - 1 / min(passes,"
-    " 1), 0) · prefill_share_s",
+    "prefill_s + min(others, 1) · step_s + request_s + max(burst_share · others + 1 - 1 / min(passes, 1), 0)"
+    " · prefill_share_s, others = max(sequences - 1, 0)",
     "the pass of its own prompt, the step in progress, and the prompts of others in passes before",
 )
 def first_token_seconds(
@@ -273,27 +273,27 @@ def first_token_seconds(
     `burst_share`: the part of the other residents' prompts that is computed before one's own: near 0.5 where requests
     arrive together and prompts go first, near 0 where they come evenly spread and chunks share decode passes.
     """
-    others = sequences - 1.0
+    others = maximum(sequences - 1.0, 0.0)
     before = maximum(burst_share * others + 1.0 - 1.0 / minimum(passes, 1.0), 0.0)
     return prefill_s + minimum(others, 1.0) * step_s + request_s + before * prefill_share_s
 
 
 @formula(
     Unit.SECOND,
-    "step_s + (1 - burst_share) · (sequences - 1) · prefill_share_s / output_tokens",
+    "step_s + (1 - burst_share) · max(sequences - 1, 0) · prefill_share_s / output_tokens",
     WORK + "; the first token is left out",
 )
 def token_seconds(
     step_s: Number, burst_share: Number, sequences: Number, prefill_share_s: Number, output_tokens: Number
 ) -> Number:
     """Mean time between two tokens of one request after the first: its steps, and others' prompts in between."""
-    return step_s + (1.0 - burst_share) * (sequences - 1.0) * prefill_share_s / output_tokens
+    return step_s + (1.0 - burst_share) * maximum(sequences - 1.0, 0.0) * prefill_share_s / output_tokens
 
 
-@formula(Unit.SECOND, "(concurrency - sequences) / request_per_s", "Little's law for those outside the pool")
+@formula(Unit.SECOND, "max(concurrency - sequences, 0) / request_per_s", "Little's law for those outside the pool")
 def waiting_seconds(concurrency: Number, sequences: Number, request_per_s: Number) -> Number:
     """Time that a request waits for a place in the pool when more clients ask than fit."""
-    return (concurrency - sequences) / request_per_s
+    return maximum(concurrency - sequences, 0.0) / request_per_s
 
 
 @formula(Unit.COUNT, "request_per_s · (sequences · prefill_share_s + output_tokens · step_s)", "Little's law")
