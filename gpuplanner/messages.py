@@ -17,6 +17,8 @@ from gpuplanner.paths import shipped
 LONGEST_VALUE = 300
 """Characters of a value in a sentence about wrong input: enough for a path, not for a file that was put into a name."""
 
+_TURNS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Unicode's characters that change the direction of the text after them (UAX #9)."""
 _ALIKE = 0.6
 """How alike a known word has to be before it is offered; `difflib` finds that right for words."""
 _BEGINNING = 3
@@ -99,6 +101,19 @@ def on_one_line(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or unicodedata.category(c) == "Zs" else "�" for c in text)
+
+
+def is_text(text: str) -> bool:
+    """Whether a text can be written at all; half of a surrogate pair cannot."""
+    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
+
+
+def without_controls(text: str) -> str:
+    """A name without line ends, control characters and marks that turn the direction in which it is written."""
+    if text.isprintable():
+        return text
+    spaced = "".join(" " if c in "\t\n\r\v\f\x85\u2028\u2029" else c for c in text)
+    return "".join(c for c in spaced if unicodedata.category(c) not in {"Cc", "Cs"} and c not in _TURNS)
 
 
 def shortened(text: str, longest: int = LONGEST_VALUE) -> str:

@@ -6,9 +6,9 @@ A model is a few groups of equal layers. Sizes are those of the whole model, bef
 from enum import StrEnum
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from gpuplanner.messages import InputError, msg
+from gpuplanner.messages import InputError, msg, without_controls
 
 LAYERS: Final = 4096
 """Most layers that are accepted: the deepest published model has a few hundred."""
@@ -20,15 +20,15 @@ HEADS: Final = 2**16
 """Most attention heads or experts of a layer."""
 _LONGEST_NAME = 200
 
-Width = Annotated[int, Field(ge=0, le=WIDTH)]
-Heads = Annotated[int, Field(ge=0, le=HEADS)]
-Shards = Annotated[int, Field(ge=1, le=HEADS)]
-Positions = Annotated[int, Field(ge=1, le=POSITIONS)]
-Elements = Annotated[int, Field(ge=0, le=2**48)]
+Width = Annotated[int, Field(ge=0, le=WIDTH, strict=True)]
+Heads = Annotated[int, Field(ge=0, le=HEADS, strict=True)]
+Shards = Annotated[int, Field(ge=1, le=HEADS, strict=True)]
+Positions = Annotated[int, Field(ge=1, le=POSITIONS, strict=True)]
+Elements = Annotated[int, Field(ge=0, le=2**48, strict=True)]
 """Numbers or bytes of one layer's cache or state; the widest published one keeps under a million for a token."""
-Parameters = Annotated[int, Field(ge=0, le=10**15)]
+Parameters = Annotated[int, Field(ge=0, le=10**15, strict=True)]
 """Weights of a part: the largest published models have some 10¹² in all."""
-Name = Annotated[str, Field(max_length=_LONGEST_NAME)]
+Name = Annotated[str, Field(max_length=_LONGEST_NAME), AfterValidator(without_controls)]
 
 
 class Frozen(BaseModel):
@@ -108,6 +108,8 @@ class Mlp(Frozen):
     @model_validator(mode="after")
     def _parts_within_the_whole(self) -> "Mlp":
         _within("experts_per_token", self.experts_per_token, self.experts)
+        if self.experts and not self.experts_per_token:
+            raise InputError(msg("model.shape.no_expert_used", experts=f"{self.experts:,}"))
         routed = self.experts * self.expert_parameters
         apart = routed + self.shared_parameters + self.unquantised_parameters
         _within("experts · expert_parameters + shared_parameters + unquantised_parameters", apart, self.parameters)
@@ -123,8 +125,8 @@ class LayerGroup(Frozen):
     stack they are, counted from 0; empty where all layers are equal, or where their order is not told.
     """
 
-    count: int = Field(ge=1, le=LAYERS)
-    places: tuple[Annotated[int, Field(ge=0, lt=LAYERS)], ...] = Field((), max_length=LAYERS)
+    count: int = Field(ge=1, le=LAYERS, strict=True)
+    places: tuple[Annotated[int, Field(ge=0, lt=LAYERS, strict=True)], ...] = Field((), max_length=LAYERS)
     attention: Attention
     mlp: Mlp
     norm_parameters: Parameters = 0
@@ -173,7 +175,7 @@ class StoredPart(Frozen):
 
     part: Part
     precision: Name
-    bits_per_weight: float | None = Field(None, gt=0, le=64)
+    bits_per_weight: float | None = Field(None, ge=0.01, le=64, strict=True)
 
 
 class ModelArchitecture(Frozen):
@@ -190,8 +192,8 @@ class ModelArchitecture(Frozen):
     name: Name
     family: Name
     role: Role = Role.DECODER
-    hidden: int = Field(ge=1, le=WIDTH)
-    vocabulary: int = Field(ge=1, le=WIDTH)
+    hidden: int = Field(ge=1, le=WIDTH, strict=True)
+    vocabulary: int = Field(ge=1, le=WIDTH, strict=True)
     groups: tuple[LayerGroup, ...] = Field(min_length=1, max_length=LAYERS)
     tied_embeddings: bool = False
     embedding_parameters: Parameters = 0

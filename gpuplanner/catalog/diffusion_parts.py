@@ -16,7 +16,7 @@ class UNet(Frozen):
     """
 
     kind: Literal["unet"]
-    parameters: float = Field(gt=0, le=1e13)
+    parameters: float = Field(ge=1, le=1e13)
     channels: tuple[int, ...] = Field(min_length=2, max_length=8)
     depths: tuple[int, ...] = Field(min_length=2, max_length=8)
     mid_depth: int = Field(1, ge=0, le=64)
@@ -53,7 +53,7 @@ class DiffusionTransformer(Frozen):
     """A transformer that denoises latents in patches (time, height and width of one patch in latent pixels)."""
 
     kind: Literal["transformer"]
-    parameters: float = Field(gt=0, le=1e13)
+    parameters: float = Field(ge=1, le=1e13)
     width: int = Field(ge=1, le=65536)
     head_width: int = Field(64, ge=1, le=1024)
     blocks: tuple[TransformerBlocks, ...] = Field(min_length=1, max_length=8)
@@ -65,7 +65,7 @@ class TextEncoder(Frozen):
     """A frozen text encoder, run once for a prompt (and once for the empty one where there is guidance)."""
 
     name: str
-    parameters: float = Field(gt=0, le=1e13)
+    parameters: float = Field(ge=1, le=1e13)
     layers: int = Field(ge=1, le=1000)
 
 
@@ -77,7 +77,7 @@ class LatentCodec(Frozen):
     time (0: all). `tile`: side in pixels of a tile where it works in tiles, which overlap by a quarter.
     """
 
-    parameters: float = Field(gt=0, le=1e12)
+    parameters: float = Field(ge=1, le=1e12)
     channels: tuple[int, ...] = Field(min_length=2, max_length=8)
     scale: int = Field(8, ge=1, le=256)
     times: int = Field(1, ge=1, le=64)

@@ -61,7 +61,7 @@ class VisionNetwork(Network):
     with weights, 0 where nobody counted them.
     """
 
-    macs: float = Field(gt=0, le=1e18)
+    macs: float = Field(ge=1, le=1e18)
     activations: float = Field(0, ge=0, le=1e15)
     image_px: int = Field(ge=8, le=65536)
     operators: Operators

@@ -2,14 +2,15 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from gpuplanner.units import Unit
 from gpuplanner.workload.arithmetic import Arithmetic
+from gpuplanner.workload.said import Amount, Said
 from gpuplanner.workload.wizard import ask
 
 
-class ByHand(BaseModel):
+class ByHand(Said):
     """Work in equal items that GPUs share out among them: what one item takes, and how many there are.
 
     `flops`: operations of one item (a multiplication and an addition are two); `moved_bytes`: what one item reads and
@@ -18,20 +19,18 @@ class ByHand(BaseModel):
     (0: they work apart); `kernels`: launches of one step; `read_bytes`: what one item reads from storage.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
     kind: Literal["by-hand"] = "by-hand"
-    flops: float = Field(1e12, ge=0, le=1e30, json_schema_extra=ask("use", Unit.FLOP))
-    moved_bytes: float = Field(1e9, ge=0, le=1e24, json_schema_extra=ask("use", Unit.BYTE))
+    flops: Amount = Field(1e12, ge=0, le=1e30, json_schema_extra=ask("use", Unit.FLOP))
+    moved_bytes: Amount = Field(1e9, ge=0, le=1e24, json_schema_extra=ask("use", Unit.BYTE))
     arithmetic: Arithmetic = Field(Arithmetic.BF16, json_schema_extra=ask("use"))
-    resident_bytes: float = Field(8e9, ge=0, le=1e18, json_schema_extra=ask("use", Unit.BYTE))
-    item_bytes: float = Field(0, ge=0, le=1e18, json_schema_extra=ask("use", Unit.BYTE))
+    resident_bytes: Amount = Field(8e9, ge=0, le=1e18, json_schema_extra=ask("use", Unit.BYTE))
+    item_bytes: Amount = Field(0, ge=0, le=1e18, json_schema_extra=ask("use", Unit.BYTE))
     at_once: int = Field(1, ge=1, le=10_000_000, json_schema_extra=ask("use", Unit.COUNT))
 
-    items: float | None = Field(None, gt=0, le=1e18, json_schema_extra=ask("goals", Unit.COUNT))
-    deadline_s: float | None = Field(None, gt=0, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
-    rate_goal: float | None = Field(None, gt=0, le=1e15, json_schema_extra=ask("goals", Unit.PER_S))
+    items: float | None = Field(None, ge=1, le=1e18, json_schema_extra=ask("goals", Unit.COUNT))
+    deadline_s: float | None = Field(None, ge=1, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
+    rate_goal: float | None = Field(None, ge=1e-9, le=1e15, json_schema_extra=ask("goals", Unit.PER_S))
 
-    exchanged_bytes: float = Field(0, ge=0, le=1e18, json_schema_extra=ask("way", Unit.BYTE))
+    exchanged_bytes: Amount = Field(0, ge=0, le=1e18, json_schema_extra=ask("way", Unit.BYTE))
     kernels: int = Field(0, ge=0, le=100_000_000, json_schema_extra=ask("way", Unit.COUNT, advanced=True))
-    read_bytes: float = Field(0, ge=0, le=1e18, json_schema_extra=ask("way", Unit.BYTE, advanced=True))
+    read_bytes: Amount = Field(0, ge=0, le=1e18, json_schema_extra=ask("way", Unit.BYTE, advanced=True))

@@ -3,10 +3,11 @@
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from gpuplanner.units import Unit
 from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.said import Said
 from gpuplanner.workload.training import AttentionKernel
 from gpuplanner.workload.wizard import ask
 
@@ -38,14 +39,12 @@ class PipelineOffload(StrEnum):
     SEQUENTIAL = "sequential"
 
 
-class Diffusion(BaseModel):
+class Diffusion(Said):
     """Images (`frames` = 1) or clips made from text, `at_once` together on each GPU.
 
     Sizes and steps that are None are those that the model's card recommends. `guidance`: each step runs with and
     without the prompt; None: as the model needs it.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     kind: Literal["diffusion"] = "diffusion"
     model: ModelChoice = Field(
@@ -60,10 +59,10 @@ class Diffusion(BaseModel):
     at_once: int = Field(1, ge=1, le=100_000, json_schema_extra=ask("use", Unit.COUNT))
     guidance: bool | None = Field(None, json_schema_extra=ask("use", advanced=True))
 
-    items: float | None = Field(None, gt=0, le=1e15, json_schema_extra=ask("goals", Unit.COUNT))
-    deadline_s: float | None = Field(None, gt=0, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
-    rate_goal: float | None = Field(None, gt=0, le=1e12, json_schema_extra=ask("goals", Unit.PER_S))
-    latency_goal_s: float | None = Field(None, gt=0, le=1e9, json_schema_extra=ask("goals", Unit.SECOND))
+    items: float | None = Field(None, ge=1, le=1e15, json_schema_extra=ask("goals", Unit.COUNT))
+    deadline_s: float | None = Field(None, ge=1, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
+    rate_goal: float | None = Field(None, ge=1e-9, le=1e12, json_schema_extra=ask("goals", Unit.PER_S))
+    latency_goal_s: float | None = Field(None, ge=1e-6, le=1e9, json_schema_extra=ask("goals", Unit.SECOND))
 
     runtime: DiffusionRuntime = Field(DiffusionRuntime.EAGER, json_schema_extra=ask("way"))
     attention: AttentionKernel = Field(AttentionKernel.FLASH, json_schema_extra=ask("way", advanced=True))

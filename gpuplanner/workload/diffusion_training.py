@@ -3,11 +3,12 @@
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from gpuplanner.units import Unit
 from gpuplanner.workload.diffusion import DiffusionPrecision, DiffusionRuntime
 from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.said import Said
 from gpuplanner.workload.training import AttentionKernel, Optimizer
 from gpuplanner.workload.wizard import ask
 
@@ -27,7 +28,7 @@ class StateSharding(StrEnum):
     ZERO3 = "zero3"
 
 
-class DiffusionTraining(BaseModel):
+class DiffusionTraining(Said):
     """Training of the denoiser on images or clips; text encoders and autoencoder are frozen.
 
     `micro_batch`: samples of one GPU in one pass; `global_batch`: samples in one optimizer step (None: one pass of all
@@ -35,8 +36,6 @@ class DiffusionTraining(BaseModel):
     trained, as it is computed under LoRA). `cached`: latents and text embeddings are computed beforehand, so that only
     the denoiser is on the GPU.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     kind: Literal["diffusion-training"] = "diffusion-training"
     model: ModelChoice = Field(
@@ -54,9 +53,9 @@ class DiffusionTraining(BaseModel):
     global_batch: int | None = Field(None, ge=1, le=100_000_000, json_schema_extra=ask("use", Unit.COUNT))
     cached: bool = Field(False, json_schema_extra=ask("use"))
 
-    items: float | None = Field(None, gt=0, le=1e15, json_schema_extra=ask("goals", Unit.COUNT))
-    deadline_s: float | None = Field(None, gt=0, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
-    rate_goal: float | None = Field(None, gt=0, le=1e12, json_schema_extra=ask("goals", Unit.PER_S))
+    items: float | None = Field(None, ge=1, le=1e15, json_schema_extra=ask("goals", Unit.COUNT))
+    deadline_s: float | None = Field(None, ge=1, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
+    rate_goal: float | None = Field(None, ge=1e-9, le=1e12, json_schema_extra=ask("goals", Unit.PER_S))
 
     precision: DiffusionPrecision = Field(DiffusionPrecision.BF16, json_schema_extra=ask("way"))
     optimizer: Optimizer = Field(Optimizer.ADAMW, json_schema_extra=ask("way"))

@@ -1,15 +1,14 @@
 """Which model a workload runs: one of the catalog by its id, or one read from a file and kept in the plan."""
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.messages import InputError, msg
+from gpuplanner.workload.said import Said
 
 
-class ModelChoice(BaseModel):
+class ModelChoice(Said):
     """Exactly one of `catalog_id` and `architecture`. `read_from` is the name of the file the latter came from."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     catalog_id: str | None = Field(None, max_length=300)
     architecture: ModelArchitecture | None = None

@@ -4,7 +4,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.by_hand import ByHand
@@ -12,6 +12,7 @@ from gpuplanner.workload.diffusion import Diffusion
 from gpuplanner.workload.diffusion_training import DiffusionTraining
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.rendering import Rendering
+from gpuplanner.workload.said import Name, Said
 from gpuplanner.workload.science import Science
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.speech import Speech
@@ -59,7 +60,7 @@ class Objective(StrEnum):
     FEWEST_GPUS = "fewest-gpus"
 
 
-class Constraints(BaseModel):
+class Constraints(Said):
     """What an answer must respect. None and empty mean no limit. Money is in US dollars.
 
     `bare_gpus`: rank GPUs as they are bought (one, two, four or eight in a node), not machines as they are rented.
@@ -67,26 +68,22 @@ class Constraints(BaseModel):
     2³⁰ bytes.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    budget_usd_per_month: float | None = Field(None, gt=0, le=1e15)
-    budget_usd_per_job: float | None = Field(None, gt=0, le=1e15)
-    memory_free_share: float = Field(0.05, ge=0, lt=1)
+    budget_usd_per_month: float | None = Field(None, ge=0.01, le=1e15)
+    budget_usd_per_job: float | None = Field(None, ge=0.01, le=1e15)
+    memory_free_share: float = Field(0.05, ge=0, le=0.99)
     max_gpus: int | None = Field(None, ge=1, le=MOST_GPUS)
     providers: tuple[str, ...] = ()
     regions: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
-    gpu_memory_at_least_bytes: float | None = Field(None, gt=0, le=1e15)
-    gpu_memory_at_most_bytes: float | None = Field(None, gt=0, le=1e15)
+    gpu_memory_at_least_bytes: float | None = Field(None, ge=1, le=1e15)
+    gpu_memory_at_most_bytes: float | None = Field(None, ge=1, le=1e15)
     price_known: bool = False
     bare_gpus: bool = False
     objective: Objective = Objective.COST
 
 
-class GpuSlice(BaseModel):
+class GpuSlice(Said):
     """A MIG slice by its profile, with the shares of the GPU that it has, as fractions ("4/8")."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     profile: str = Field(pattern=r"^[0-9]{1,2}(c\.[0-9]{1,2})?g\.[0-9]{1,4}gb$")
     compute: str = Field(pattern=SHARE)
@@ -109,13 +106,11 @@ class GpuSlice(BaseModel):
         return Fraction(self.memory)
 
 
-class MachineChoice(BaseModel):
+class MachineChoice(Said):
     """A machine by catalog ids: `nodes` of an instance, or `gpus` bare GPUs of one type in nodes of `per_node`.
 
     With a `slice` the `gpus` are so many slices of that kind, each of which works alone.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     instance_id: str | None = Field(None, max_length=300)
     nodes: int = Field(1, ge=1, le=MOST_NODES)
@@ -133,13 +128,11 @@ class MachineChoice(BaseModel):
         return self
 
 
-class Plan(BaseModel):
+class Plan(Said):
     """Everything that a person said. `catalog_hash` and `app_version` tell with which facts it was last worked out."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     format: Literal["gpuplan/1"] = "gpuplan/1"
-    name: str = Field("", max_length=200)
+    name: Name = Field("", max_length=200)
     workload: Workload
     constraints: Constraints = Constraints()
     machine: MachineChoice | None = None

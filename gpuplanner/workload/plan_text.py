@@ -37,6 +37,7 @@ _PROBLEMS = {
     "bool_type": "plan.problem.yes_or_no",
     "bool_parsing": "plan.problem.yes_or_no",
     "string_type": "plan.problem.text",
+    "string_unicode": "plan.problem.half_a_character",
     "string_too_long": "plan.problem.too_long",
     "model_type": "plan.problem.group",
     "model_attributes_type": "plan.problem.group",

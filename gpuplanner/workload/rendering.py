@@ -3,9 +3,10 @@
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from gpuplanner.units import Unit
+from gpuplanner.workload.said import Said
 from gpuplanner.workload.wizard import ask
 
 
@@ -18,25 +19,23 @@ class Renderer(StrEnum):
     OTHER = "other"
 
 
-class Rendering(BaseModel):
+class Rendering(Said):
     """Frames like one that takes `known_frame_s` on `known_gpu`, of which `fixed_frame_s` is work of the CPU.
 
     `scene_bytes`: what the scene takes in GPU memory; `frames`: of the whole job. `together`: all GPUs of a node work
     on one frame; else each has its own. `pooled`: geometry and textures are spread over GPUs that NVLink joins.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
     kind: Literal["rendering"] = "rendering"
     renderer: Renderer = Field(Renderer.CYCLES, json_schema_extra=ask("use"))
     known_gpu: str = Field("nvidia-rtx-4090", max_length=300, json_schema_extra=ask("use", control="gpu"))
-    known_frame_s: float = Field(300, gt=0, le=1e8, json_schema_extra=ask("use", Unit.SECOND))
+    known_frame_s: float = Field(300, ge=1e-6, le=1e8, json_schema_extra=ask("use", Unit.SECOND))
     fixed_frame_s: float = Field(10, ge=0, le=1e8, json_schema_extra=ask("use", Unit.SECOND, advanced=True))
-    scene_bytes: float = Field(10e9, gt=0, le=1e15, json_schema_extra=ask("use", Unit.BYTE))
+    scene_bytes: float = Field(10e9, ge=1, le=1e15, json_schema_extra=ask("use", Unit.BYTE))
 
-    frames: float | None = Field(None, gt=0, le=1e12, json_schema_extra=ask("goals", Unit.COUNT))
-    deadline_s: float | None = Field(None, gt=0, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
-    frame_goal_s: float | None = Field(None, gt=0, le=1e8, json_schema_extra=ask("goals", Unit.SECOND))
+    frames: float | None = Field(None, ge=1, le=1e12, json_schema_extra=ask("goals", Unit.COUNT))
+    deadline_s: float | None = Field(None, ge=1, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
+    frame_goal_s: float | None = Field(None, ge=1e-6, le=1e8, json_schema_extra=ask("goals", Unit.SECOND))
 
     together: bool = Field(False, json_schema_extra=ask("way"))
     pooled: bool = Field(False, json_schema_extra=ask("way"))

@@ -3,10 +3,11 @@
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from gpuplanner.units import Unit
 from gpuplanner.workload.arithmetic import Arithmetic
+from gpuplanner.workload.said import Said
 from gpuplanner.workload.wizard import ask
 
 
@@ -26,7 +27,7 @@ class Problem(StrEnum):
     NETWORK = "network"
 
 
-class Science(BaseModel):
+class Science(Said):
     """One problem, worked on step by step: a factorisation, a time step, an iteration, a transform, a batch.
 
     `elements`: points of the grid or of the transform, rows, particles, items of a batch, or the order of a dense
@@ -35,16 +36,14 @@ class Science(BaseModel):
     done in. `split`: all GPUs share one problem; else each has one of its own.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
     kind: Literal["science"] = "science"
     problem: Problem = Field(Problem.STENCIL, json_schema_extra=ask("use"))
     arithmetic: Arithmetic | None = Field(None, json_schema_extra=ask("use"))
     elements: float = Field(1e9, ge=1, le=1e18, json_schema_extra=ask("use", Unit.COUNT))
     values_each: float = Field(8, ge=1, le=1e15, json_schema_extra=ask("use", Unit.COUNT))
 
-    steps: float | None = Field(None, gt=0, le=1e18, json_schema_extra=ask("goals", Unit.COUNT))
-    deadline_s: float | None = Field(None, gt=0, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
-    rate_goal: float | None = Field(None, gt=0, le=1e15, json_schema_extra=ask("goals", Unit.PER_S))
+    steps: float | None = Field(None, ge=1, le=1e18, json_schema_extra=ask("goals", Unit.COUNT))
+    deadline_s: float | None = Field(None, ge=1, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
+    rate_goal: float | None = Field(None, ge=1e-9, le=1e15, json_schema_extra=ask("goals", Unit.PER_S))
 
     split: bool = Field(True, json_schema_extra=ask("way"))

@@ -3,11 +3,12 @@
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from gpuplanner.units import Unit
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.precision import KvPrecision, WeightPrecision
+from gpuplanner.workload.said import Amount, Said
 from gpuplanner.workload.wizard import ask
 
 
@@ -21,7 +22,7 @@ class Server(StrEnum):
     TRANSFORMERS = "transformers"
 
 
-class Serving(BaseModel):
+class Serving(Said):
     """LLM serving. A flag that is None has the server's own default (see `catalogs/efficiency/servers.yaml`).
 
     `concurrency`: requests that clients keep open at once; `request_rate`: new requests a second, used when concurrency
@@ -31,8 +32,6 @@ class Serving(BaseModel):
     `cpu_offload_bytes`: weights that each GPU leaves in host memory; `host_memory_bytes_per_s`: what that memory gives,
     where the server computes such layers on the CPU.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     kind: Literal["serving"] = "serving"
     model: ModelChoice = Field(json_schema_extra=ask("model", control="model"))
@@ -46,20 +45,20 @@ class Serving(BaseModel):
     max_length: int | None = Field(None, ge=1, le=20_000_000, json_schema_extra=ask("use", Unit.TOKEN, advanced=True))
     shared_prefix_tokens: int = Field(0, ge=0, le=10_000_000, json_schema_extra=ask("use", Unit.TOKEN, advanced=True))
 
-    ttft_goal_s: float | None = Field(None, gt=0, le=1e9, json_schema_extra=ask("goals", Unit.SECOND))
-    tpot_goal_s: float | None = Field(None, gt=0, le=1e9, json_schema_extra=ask("goals", Unit.SECOND, control="ms"))
+    ttft_goal_s: float | None = Field(None, ge=1e-6, le=1e9, json_schema_extra=ask("goals", Unit.SECOND))
+    tpot_goal_s: float | None = Field(None, ge=1e-6, le=1e9, json_schema_extra=ask("goals", Unit.SECOND, control="ms"))
 
     server: Server = Field(Server.VLLM, json_schema_extra=ask("way"))
     tensor_parallel: int | None = Field(None, ge=1, le=1024, json_schema_extra=ask("way", Unit.COUNT))
     pipeline_parallel: int | None = Field(None, ge=1, le=1024, json_schema_extra=ask("way", Unit.COUNT, True))
     expert_parallel: bool | None = Field(None, json_schema_extra=ask("way", advanced=True))
     attention_ranks: int | None = Field(None, ge=1, le=1024, json_schema_extra=ask("way", Unit.COUNT, True))
-    memory_utilisation: float | None = Field(None, gt=0, le=1, json_schema_extra=ask("way", Unit.RATIO, True))
+    memory_utilisation: float | None = Field(None, ge=0.01, le=1, json_schema_extra=ask("way", Unit.RATIO, True))
     max_batched_tokens: int | None = Field(None, ge=1, le=20_000_000, json_schema_extra=ask("way", Unit.TOKEN, True))
     max_sequences: int | None = Field(None, ge=1, le=1_000_000, json_schema_extra=ask("way", Unit.COUNT, True))
     chunked_prefill: bool | None = Field(None, json_schema_extra=ask("way", advanced=True))
     eager: bool = Field(False, json_schema_extra=ask("way", advanced=True))
-    cpu_offload_bytes: float = Field(0, ge=0, le=1e15, json_schema_extra=ask("way", Unit.BYTE, True, "bytes"))
+    cpu_offload_bytes: Amount = Field(0, ge=0, le=1e15, json_schema_extra=ask("way", Unit.BYTE, True, "bytes"))
     host_memory_bytes_per_s: float | None = Field(
-        None, gt=0, le=1e13, json_schema_extra=ask("way", Unit.BYTE_PER_S, True)
+        None, ge=1e6, le=1e13, json_schema_extra=ask("way", Unit.BYTE_PER_S, True)
     )

@@ -3,10 +3,11 @@
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from gpuplanner.units import Unit
 from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.said import Said
 from gpuplanner.workload.wizard import ask
 
 
@@ -29,26 +30,24 @@ class SpeechPrecision(StrEnum):
     INT8 = "int8"
 
 
-class Speech(BaseModel):
+class Speech(Said):
     """Recordings of `audio_s` each, one after the other on each GPU. `batch`: windows of a recording at a time.
 
     `beam`: texts that are followed at once (1: greedy). `tokens_per_audio_s`: how much is said. `audio_hours`: of all
     recordings. `rate_goal`: seconds of audio that all GPUs together have to transcribe in a second.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
     kind: Literal["speech"] = "speech"
     model: ModelChoice = Field(
         ModelChoice(catalog_id="openai/whisper-large-v3"), json_schema_extra=ask("model", control="speech-model")
     )
-    audio_s: float = Field(3600, gt=0, le=1e7, json_schema_extra=ask("use", Unit.SECOND))
-    tokens_per_audio_s: float = Field(4, gt=0, le=14, json_schema_extra=ask("use", Unit.TOKEN_PER_S, advanced=True))
+    audio_s: float = Field(3600, ge=1e-3, le=1e7, json_schema_extra=ask("use", Unit.SECOND))
+    tokens_per_audio_s: float = Field(4, ge=1e-3, le=14, json_schema_extra=ask("use", Unit.TOKEN_PER_S, advanced=True))
 
-    audio_hours: float | None = Field(None, gt=0, le=1e12, json_schema_extra=ask("goals", Unit.COUNT))
-    deadline_s: float | None = Field(None, gt=0, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
-    latency_goal_s: float | None = Field(None, gt=0, le=1e9, json_schema_extra=ask("goals", Unit.SECOND))
-    rate_goal: float | None = Field(None, gt=0, le=1e12, json_schema_extra=ask("goals", Unit.PER_S))
+    audio_hours: float | None = Field(None, ge=1e-6, le=1e12, json_schema_extra=ask("goals", Unit.COUNT))
+    deadline_s: float | None = Field(None, ge=1, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
+    latency_goal_s: float | None = Field(None, ge=1e-6, le=1e9, json_schema_extra=ask("goals", Unit.SECOND))
+    rate_goal: float | None = Field(None, ge=1e-9, le=1e12, json_schema_extra=ask("goals", Unit.PER_S))
 
     engine: SpeechEngine = Field(SpeechEngine.FASTER_WHISPER, json_schema_extra=ask("way"))
     precision: SpeechPrecision = Field(SpeechPrecision.FP16, json_schema_extra=ask("way"))

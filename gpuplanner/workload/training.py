@@ -3,11 +3,12 @@
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from gpuplanner.units import Unit
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.precision import ComputePrecision, WeightPrecision
+from gpuplanner.workload.said import Said
 from gpuplanner.workload.wizard import ask
 
 
@@ -105,7 +106,7 @@ ASSUMED_SAMPLE_SHARE = 0.5
 """A mean sample over the longest one, where samples are not packed and nobody says how long they are: an assumption."""
 
 
-class Training(BaseModel):
+class Training(Said):
     """LLM training. A parallel degree that is None is chosen by the search; the data-parallel degree is what remains.
 
     `global_batch`: sequences in one optimizer step; `micro_batch`: sequences in one forward pass of one rank.
@@ -116,8 +117,6 @@ class Training(BaseModel):
     completions. `rollout_memory_share`: of each GPU's memory, what the server takes that generates on the same GPUs;
     `rollout_gpus`: how many of the machine's GPUs generate, where others train.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     kind: Literal["training"] = "training"
     model: ModelChoice = Field(json_schema_extra=ask("model", control="model"))
@@ -134,9 +133,9 @@ class Training(BaseModel):
     packed: bool = Field(True, json_schema_extra=ask("use", advanced=True))
     mean_tokens: int | None = Field(None, ge=1, le=10_000_000, json_schema_extra=ask("use", Unit.TOKEN, True))
     completion_tokens: int | None = Field(None, ge=1, le=10_000_000, json_schema_extra=ask("use", Unit.TOKEN, True))
-    tokens: float | None = Field(None, gt=0, le=1e18, json_schema_extra=ask("use", Unit.TOKEN))
-    samples: float | None = Field(None, gt=0, le=1e15, json_schema_extra=ask("use", Unit.COUNT, True))
-    deadline_s: float | None = Field(None, gt=0, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
+    tokens: float | None = Field(None, ge=1, le=1e18, json_schema_extra=ask("use", Unit.TOKEN))
+    samples: float | None = Field(None, ge=1, le=1e15, json_schema_extra=ask("use", Unit.COUNT, True))
+    deadline_s: float | None = Field(None, ge=1, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
 
     framework: Framework = Field(Framework.FSDP, json_schema_extra=ask("way"))
     precision: ComputePrecision = Field(ComputePrecision.BF16, json_schema_extra=ask("way"))
@@ -154,7 +153,7 @@ class Training(BaseModel):
     context_parallel: int | None = Field(None, ge=1, le=1024, json_schema_extra=ask("way", Unit.COUNT, True))
     expert_parallel: int | None = Field(None, ge=1, le=4096, json_schema_extra=ask("way", Unit.COUNT, True))
     rollout: Rollout = Field(Rollout.SAME_GPUS, json_schema_extra=ask("way", advanced=True))
-    rollout_memory_share: float = Field(0.3, gt=0, lt=1, json_schema_extra=ask("way", Unit.RATIO, True))
+    rollout_memory_share: float = Field(0.3, ge=0.01, le=0.99, json_schema_extra=ask("way", Unit.RATIO, True))
     rollout_gpus: int = Field(1, ge=1, le=1_000_000, json_schema_extra=ask("way", Unit.COUNT, True))
 
     @property

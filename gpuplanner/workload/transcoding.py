@@ -3,9 +3,10 @@
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from gpuplanner.units import Unit
+from gpuplanner.workload.said import Said
 from gpuplanner.workload.wizard import ask
 
 
@@ -52,25 +53,23 @@ class FrameSize(StrEnum):
     P4320 = "4320p"
 
 
-class Transcoding(BaseModel):
+class Transcoding(Said):
     """Streams of one kind. `renditions`: sizes that are written of each stream, each with half the pixels of the last.
 
     `streams`: live at once; `video_hours`: of files in all.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     kind: Literal["transcoding"] = "transcoding"
     job: VideoJob = Field(VideoJob.TRANSCODE, json_schema_extra=ask("use"))
     read_codec: VideoCodec = Field(VideoCodec.H264, json_schema_extra=ask("use"))
     written_codec: EncodedCodec = Field(EncodedCodec.HEVC, json_schema_extra=ask("use"))
     frame_size: FrameSize = Field(FrameSize.P1080, json_schema_extra=ask("use"))
-    frames_per_s: float = Field(30, gt=0, le=10_000, json_schema_extra=ask("use", Unit.PER_S))
+    frames_per_s: float = Field(30, ge=1e-3, le=10_000, json_schema_extra=ask("use", Unit.PER_S))
     ten_bit: bool = Field(False, json_schema_extra=ask("use", advanced=True))
     renditions: int = Field(1, ge=1, le=16, json_schema_extra=ask("use", Unit.COUNT))
 
     streams: int | None = Field(None, ge=1, le=10_000_000, json_schema_extra=ask("goals", Unit.COUNT))
-    video_hours: float | None = Field(None, gt=0, le=1e12, json_schema_extra=ask("goals", Unit.COUNT))
-    deadline_s: float | None = Field(None, gt=0, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
+    video_hours: float | None = Field(None, ge=1e-6, le=1e12, json_schema_extra=ask("goals", Unit.COUNT))
+    deadline_s: float | None = Field(None, ge=1, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
 
     effort: Effort = Field(Effort.BALANCED, json_schema_extra=ask("way"))

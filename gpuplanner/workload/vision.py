@@ -3,11 +3,12 @@
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from gpuplanner.catalog.networks import Operators
 from gpuplanner.units import Unit
 from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.said import Amount, Said
 from gpuplanner.workload.wizard import ask
 
 
@@ -49,7 +50,7 @@ class VisionData(StrEnum):
     READY = "ready"
 
 
-class Vision(BaseModel):
+class Vision(Said):
     """Images through a network, GPUs sharing out the images.
 
     `image_px`: side of the square that the network sees, None as the network is meant for; `batch`: images of one GPU
@@ -57,26 +58,26 @@ class Vision(BaseModel):
     an image of `image_px`) and `operators`: instead of what the catalog says of the model.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
     kind: Literal["vision"] = "vision"
     model: ModelChoice = Field(
         ModelChoice(catalog_id="torchvision/resnet50"), json_schema_extra=ask("model", control="vision-model")
     )
-    parameters: float | None = Field(None, gt=0, le=1e15, json_schema_extra=ask("model", Unit.PARAMETER, advanced=True))
-    macs: float | None = Field(None, gt=0, le=1e18, json_schema_extra=ask("model", Unit.COUNT, advanced=True))
-    activations: float | None = Field(None, gt=0, le=1e15, json_schema_extra=ask("model", Unit.COUNT, advanced=True))
+    parameters: float | None = Field(None, ge=1, le=1e15, json_schema_extra=ask("model", Unit.PARAMETER, advanced=True))
+    macs: float | None = Field(None, ge=1, le=1e18, json_schema_extra=ask("model", Unit.COUNT, advanced=True))
+    activations: float | None = Field(None, ge=1, le=1e15, json_schema_extra=ask("model", Unit.COUNT, advanced=True))
     operators: Operators | None = Field(None, json_schema_extra=ask("model", advanced=True))
 
     job: VisionJob = Field(VisionJob.INFERENCE, json_schema_extra=ask("use"))
     image_px: int | None = Field(None, ge=8, le=65536, json_schema_extra=ask("use", Unit.COUNT))
     batch: int = Field(32, ge=1, le=1_000_000, json_schema_extra=ask("use", Unit.COUNT))
-    images: float | None = Field(None, gt=0, le=1e15, json_schema_extra=ask("use", Unit.COUNT))
+    images: float | None = Field(None, ge=1, le=1e15, json_schema_extra=ask("use", Unit.COUNT))
     epochs: int = Field(1, ge=1, le=100_000, json_schema_extra=ask("use", Unit.COUNT))
 
-    deadline_s: float | None = Field(None, gt=0, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
-    rate_goal: float | None = Field(None, gt=0, le=1e15, json_schema_extra=ask("goals", Unit.PER_S))
-    latency_goal_s: float | None = Field(None, gt=0, le=1e6, json_schema_extra=ask("goals", Unit.SECOND, control="ms"))
+    deadline_s: float | None = Field(None, ge=1, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))
+    rate_goal: float | None = Field(None, ge=1e-9, le=1e15, json_schema_extra=ask("goals", Unit.PER_S))
+    latency_goal_s: float | None = Field(
+        None, ge=1e-6, le=1e6, json_schema_extra=ask("goals", Unit.SECOND, control="ms")
+    )
 
     precision: VisionPrecision = Field(VisionPrecision.FP16, json_schema_extra=ask("way"))
     runtime: VisionRuntime = Field(VisionRuntime.EAGER, json_schema_extra=ask("way"))
@@ -84,4 +85,4 @@ class Vision(BaseModel):
     optimizer: VisionOptimizer = Field(VisionOptimizer.SGD, json_schema_extra=ask("way", advanced=True))
     fused_attention: bool = Field(True, json_schema_extra=ask("way", advanced=True))
     data: VisionData = Field(VisionData.CPU, json_schema_extra=ask("way", advanced=True))
-    image_bytes: float = Field(110e3, ge=0, le=1e12, json_schema_extra=ask("way", Unit.BYTE, advanced=True))
+    image_bytes: Amount = Field(110e3, ge=0, le=1e12, json_schema_extra=ask("way", Unit.BYTE, advanced=True))
