@@ -6,7 +6,8 @@ behind it are.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 
 import yaml
@@ -17,17 +18,34 @@ from gpuplanner.facts import MissingFactError, Source
 from gpuplanner.figures import Rung
 
 
+class ValueKind(StrEnum):
+    """What a value of a table is: fitted to measurements, a rule of thumb, a flag's default, or how a program works."""
+
+    CALIBRATED = "calibrated"
+    RULE = "rule"
+    DEFAULT = "default"
+    DEFINED = "defined"
+
+
 @dataclass(frozen=True, slots=True)
 class Efficiency:
-    """One entry of a table: its values by name, how many measured points stand behind it, and where they are from."""
+    """One entry of a table: its values by name, how many measured points stand behind it, and where they are from.
+
+    `stated`: the values that no measurement stands behind, whatever `points` says, because they are not fitted.
+    """
 
     values: Mapping[str, float]
     points: int
     source: Source
     rung: Rung
+    stated: Mapping[str, ValueKind] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> float:
         return self.values[name]
+
+    def kind_of(self, name: str) -> ValueKind:
+        """What the value of that name is."""
+        return self.stated.get(name) or (ValueKind.CALIBRATED if self.points else ValueKind.RULE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +57,7 @@ class _Entry:
     values: Mapping[str, float]
     points: int
     source: Source
+    stated: Mapping[str, ValueKind]
 
 
 class Efficiencies:
@@ -73,14 +92,14 @@ class Efficiencies:
             for entry in entries:
                 if holds(entry):
                     found = rung if entry.points else Rung.ROOFLINE
-                    return Efficiency(entry.values, entry.points, entry.source, found)
+                    return Efficiency(entry.values, entry.points, entry.source, found, entry.stated)
         raise MissingFactError(gpu.name, f"efficiency {table} {variant}".strip())
 
     def constants(self, table: str, variant: str = "") -> Efficiency:
         """The entry of a table that does not depend on the GPU. Raises MissingFactError when there is none."""
         for entry in self._tables.get(table, ()):
             if entry.variant == variant and not (entry.gpu or entry.chip or entry.architecture):
-                return Efficiency(entry.values, entry.points, entry.source, Rung.OTHER_ARCHITECTURE)
+                return Efficiency(entry.values, entry.points, entry.source, Rung.OTHER_ARCHITECTURE, entry.stated)
         raise MissingFactError(table, variant or "constants")
 
 
@@ -90,7 +109,8 @@ def read_efficiencies(folder: Path) -> Efficiencies:
     They come with the app; a fault in one is a programming fault (KeyError, ValueError).
 
     A file is `sources: {id: {citation, date, from_memory?}}` and `entries:` with `gpu`, `chip`, `architecture` or none,
-    `variant`, `values: {name: number}`, `points` and `source`.
+    `variant`, `values: {name: number}`, `points` and `source`. Where not all values of it are fitted, `defaults` names
+    those that are defaults of flags, `definitions` those that say how a program works.
     """
     tables: dict[str, tuple[_Entry, ...]] = {}
     for path in sorted(folder.glob("*.yaml")):
@@ -99,6 +119,8 @@ def read_efficiencies(folder: Path) -> Efficiencies:
             key: Source(key, s["citation"], str(s.get("date", "")), bool(s.get("from_memory", False)))
             for key, s in content["sources"].items()
         }
+        stated = {str(name): ValueKind.DEFAULT for name in content.get("defaults", ())}
+        stated |= {str(name): ValueKind.DEFINED for name in content.get("definitions", ())}
         tables[path.stem] = tuple(
             _Entry(
                 str(e.get("gpu", "")),
@@ -108,6 +130,7 @@ def read_efficiencies(folder: Path) -> Efficiencies:
                 {str(k): float(v) for k, v in e["values"].items()},
                 int(e.get("points", 0)),
                 sources[e["source"]],
+                stated,
             )
             for e in content["entries"]
         )

@@ -242,6 +242,7 @@ _TERMS: Mapping[Basis, tuple[str, ...]] = {
         "network_efficiency",
         "network_latency_s",
         "recomputed",
+        "residual_copies",
         "saved_copies",
         "utilisation",
     ),

@@ -1,16 +1,16 @@
 """Where the inputs of recorded formulas come from: a fact of the catalog, the person, a calibration. Reads nothing.
 
-An input that is the very number that was looked up in a table has that table's source. Any other is known by its name
-and its value together, so that a number that was changed on the way is never given a source that does not stand behind
-it, and one that several sources have as well is given none of them.
+An input that is the very number that was looked up in a table of efficiencies, not one that is as large, has the source
+of that entry. Any other is known by its name and its value together. So a number that was changed on the way, or that
+happens to stand in a table too, is never given a source that does not stand behind it.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpuplanner.catalog.efficiency import Efficiencies, Efficiency
+from gpuplanner.catalog.efficiency import Efficiencies, Efficiency, ValueKind
 from gpuplanner.catalog.entries import Gpu, GpuProperty, InstanceProperty
 from gpuplanner.catalog.software import Software
 from gpuplanner.engine.derived_terms import BASES
@@ -27,8 +27,8 @@ Find = Callable[[str, Any], Origin | None]
 Used = tuple[str, Efficiency]
 """A table of efficiencies and the entry of it that was looked up."""
 
-DEFINITIONS = frozenset({"number_formats"})
-"""Tables that say what a published format is, and are not calibrated."""
+DEFINITIONS = frozenset({"number_formats", "training_states"})
+"""Tables that say what a published format or program is, and are not calibrated."""
 DISTINCTIVE = 1e6
 """A fact of the GPU this large is recognised by its value alone, under whatever name a formula takes it."""
 FIELD_OF_TERM = {
@@ -38,6 +38,7 @@ FIELD_OF_TERM = {
     "prompt_tokens": "input_tokens",
     "sequences": "concurrency",
     "layers_kept": "layers",
+    "network_px": "image_px",
 }
 """Terms of formulas that a person's input has another name for."""
 FIELDS_OF_TERM = {
@@ -51,8 +52,7 @@ FIELDS_OF_TERM = {
 """Terms that several inputs of a person can stand behind."""
 GPU_TERMS = {"power_limit_w": GpuProperty.POWER_W}
 """Terms of formulas that a fact of a GPU has another name for."""
-COMMON_WORDS = frozenset({"bytes", "gpus", "gpu", "node", "per", "s"})
-"""Words that so many names have that two numbers are not the same one for sharing them."""
+NETWORK_TERMS = frozenset({"network_bytes_per_s", "node_network_bytes_per_s"})
 BILLING_MONTH = "hours_per_month"
 NO_LIMIT = 1e29
 """From here on a number stands for "as much as you like"."""
@@ -100,13 +100,12 @@ def finder(plan: Plan, model: Any, machine: Machine, way: Way, used: list[Used])
             return None
         return (
             _as_looked_up(value, used)
-            or _from_calibration(name, value, used)
             or _from_machine(name, value, machine)
             or _from_gpu(name, value, machine.gpu)
             or _from_person(name, value, asked)
             or _from_way(name, value, way)
+            or (_from_gpu(name.removeprefix("known_"), value, model) if isinstance(model, Gpu) else None)
             or _from_model(name, value, model)
-            or _from_calibration_alike(name, value, used)
             or _from_what_it_is_made_of(name, value, model)
         )
 
@@ -166,24 +165,7 @@ def _same(a: float, b: float) -> bool:
 
 def _as_looked_up(value: float, used: list[Used]) -> Origin | None:
     """The entry that this very number, not only one as large, was taken from."""
-    return _of_the_only((t, e, k) for t, e in used for k, v in e.values.items() if v is value)
-
-
-def _from_calibration(name: str, value: float, used: list[Used]) -> Origin | None:
-    return _of_the_only((t, e, name) for t, e in used if name in e.values and _same(e.values[name], value))
-
-
-def _from_calibration_alike(name: str, value: float, used: list[Used]) -> Origin | None:
-    """A calibrated number under another name; asked last, since whatever has the very name knows better."""
-    return _of_the_only(
-        (t, e, k) for t, e in used for k, v in e.values.items() if _same(v, value) and _may_be(name, k, v, t)
-    )
-
-
-def _of_the_only(matches: Iterator[tuple[str, Efficiency, str]]) -> Origin | None:
-    """The origin that all matches have; none where they differ, since then nobody knows which of them it is."""
-    found = {_of_entry(*match) for match in matches}
-    return found.pop() if len(found) == 1 else None
+    return next((_of_entry(t, e, k) for t, e in used for k, v in e.values.items() if v is value), None)
 
 
 def _of_entry(table: str, entry: Efficiency, key: str) -> Origin:
@@ -198,17 +180,8 @@ def _of_entry(table: str, entry: Efficiency, key: str) -> Origin:
     if kind is ValueKind.CALIBRATED:
         note = "explain.calibrated_from_memory" if entry.source.from_memory else "explain.calibrated"
         return Origin(Certainty.CALIBRATED, fact, msg(note, points=entry.points))
-    return Origin(Certainty.RULE, fact, msg("explain.from_memory" if entry.source.from_memory else "explain.rule_of_thumb"))
-
-
-def _may_be(name: str, key: str, value: float, table: str) -> bool:
-    """Whether an entry under another name is the input: a fraction is told by itself, a whole number by its name."""
-    if value in {0.0, 1.0}:
-        return False
-    words = set(name.split("_"))
-    if table in DEFINITIONS:
-        return "bits" in words
-    return not float(value).is_integer() or bool((words & set(key.split("_"))) - COMMON_WORDS)
+    note = "explain.from_memory" if entry.source.from_memory else "explain.rule_of_thumb"
+    return Origin(Certainty.RULE, fact, msg(note))
 
 
 def _from_machine(name: str, value: float, machine: Machine) -> Origin | None:
@@ -227,7 +200,7 @@ def _from_machine(name: str, value: float, machine: Machine) -> Origin | None:
     if name in chosen and _same(value, chosen[name]):
         return Origin(Certainty.USER, note=msg("explain.from_machine"))
     network = machine.instance.properties.get(InstanceProperty.NETWORK_BIT_PER_S) if machine.instance else None
-    if network is not None and name == "network_bytes_per_s" and _same(value * 8.0, network.value):
+    if network is not None and name in NETWORK_TERMS and _same(value * 8.0, network.value):
         return _read(network.fact)
     return None
 
@@ -238,11 +211,10 @@ def _from_gpu(name: str, value: float, gpu: Gpu) -> Origin | None:
     for known in filter(None, (gpu.known(own) if own else None,)):
         if _same(known.value, value):
             return _read(known.fact)
-    if value >= DISTINCTIVE:
-        for known in gpu.properties.values():
-            if _same(known.value, value):
-                return _read(known.fact)
-    return None
+    if value < DISTINCTIVE:
+        return None
+    alike = [known.fact for known in gpu.properties.values() if _same(known.value, value)]
+    return _read(alike[0]) if len({fact.source for fact in alike}) == 1 else None
 
 
 def _from_person(name: str, value: float, asked: Mapping[str, Any]) -> Origin | None:

@@ -347,7 +347,7 @@ def _exchange(
 
 
 def _hand_over(gpu: GpuNumbers, way: WayNumbers, group: GroupReach, payload: Number) -> Number:
-    """Between all pipeline stages: over the links of a node, and over the network where the next stage lies behind it."""
+    """Between all pipeline stages: over the links of a node, over the network where the next stage is not in it."""
     send_s = send_seconds(payload, gpu.send_bytes_per_s, 1.0, gpu.send_latency_s)
     network_send_s = network_send_seconds(
         serving_time.handed_over_bytes(payload, way.tensor_parallel),

@@ -199,7 +199,7 @@ def _send_s(
 ) -> Number:
     """Activations to the next stage and gradients back, once for each chunk of the stage.
 
-    The pipeline keeps the pace of its slowest hand-over: one that leaves a node, where one node does not hold all stages.
+    The slowest hand-over sets the pace: one that leaves a node, where one node does not hold all stages.
     """
     inside = layout.tensor_parallel * part.data_members * layout.pipeline_parallel <= hardware.gpus_per_node
     payload = part.passed_tokens * model.hidden * software.word_bytes / part.residual_shards

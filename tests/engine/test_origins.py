@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from gpuplanner.catalog.efficiency import Efficiency
+from gpuplanner.catalog.efficiency import Efficiencies, Efficiency
+from gpuplanner.catalog.entries import Gpu
+from gpuplanner.catalog.software import Software
 from gpuplanner.cli.explain_command import named_figures
 from gpuplanner.engine.cost import cost_metrics
 from gpuplanner.engine.derived_terms import BASES
@@ -19,10 +21,10 @@ from gpuplanner.facts import Source
 from gpuplanner.figures import Certainty, Rung
 from gpuplanner.messages import InputError, Language, Translator
 from gpuplanner.paths import shipped
-from gpuplanner.store.plan_files import read_plan
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan
 from gpuplanner.workload.serving import Serving
+from gpuplanner.workspace import Workspace
 
 MODEL_ID = "meta-llama/Meta-Llama-3.1-8B"
 
@@ -34,36 +36,55 @@ def find(shipped_catalog):
     model = shipped_catalog.models[MODEL_ID].architecture
     plan = Plan(workload=Serving(model=ModelChoice(catalog_id=MODEL_ID)))
 
-    def entry(**values: float) -> Efficiency:
-        return Efficiency(values, 3, Source("measured", "a measurement"), Rung.SAME_GPU)
+    def entry(measured: str = "a measurement", **values: float) -> Efficiency:
+        return Efficiency(values, 3, Source("measured", measured), Rung.SAME_GPU)
 
     used = [
-        ("host", entry(bytes_per_weight=2.0, cores_per_gpu=2.0, batched_tokens=512.0, share=0.8125)),
-        ("number_formats", entry(attention=8.0)),
+        ("host", entry(bytes_per_weight=number("2"), cores_per_gpu=number("2"), share=number("0.8125"))),
+        ("power", entry(share=number("0.5"))),
+        ("science", entry("another one", share=number("0.5"), reached=HELD)),
+        ("number_formats", entry(attention=BITS)),
     ]
     return finder(plan, model, machine, Way(), used)
 
 
+def number(text: str) -> float:
+    """A number of its own, which no other place of this module shares, as one read from a file is."""
+    return float(text)
+
+
+HELD, BITS = number("0.9"), number("8")
+"""The very numbers that tables give."""
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("members_per_node", 2.0), ("element_bytes", 2.0), ("cache_shards", 8.0), ("concurrency_of_all", 8.0)],
+    [
+        ("members_per_node", "2"),
+        ("element_bytes", "2"),
+        ("cache_shards", "8"),
+        ("concurrency_of_all", "8"),
+        ("compute_power_share", "0.9"),
+        ("power_share", "0.8125"),
+        ("share", "0.5"),
+    ],
 )
-def test_sharing_a_value_and_a_common_word_is_no_source(find, name, value):
-    found = find(name, value)
+def test_a_value_that_a_source_has_too_is_not_from_it(find, name, value):
+    """Nor where it has the same name there."""
+    found = find(name, number(value))
     assert found is None or found.fact is None
+
+
+def test_the_very_number_that_was_looked_up_has_its_source_under_any_name(find):
+    assert find("compute_power_share", HELD).certainty is Certainty.CALIBRATED
 
 
 def test_what_was_chosen_is_not_taken_for_a_calibration_of_the_same_value(find):
     assert find("gpus_per_node", 2).certainty is Certainty.USER
 
 
-@pytest.mark.parametrize(("name", "value"), [("bytes_per_weight", 2.0), ("tokens", 512.0), ("reached", 0.8125)])
-def test_a_calibrated_number_is_known_by_name_or_by_a_value_of_its_own(find, name, value):
-    assert find(name, value).certainty is Certainty.CALIBRATED
-
-
-def test_the_bits_of_a_format_have_its_definition(find):
-    assert find("bits_per_weight", 8.0).certainty is Certainty.EXACT
+def test_a_number_of_a_format_is_its_definition(find):
+    assert find("bits_per_weight", BITS).certainty is Certainty.EXACT
 
 
 PRESETS = sorted(path.stem for path in (shipped("resources") / "presets").glob("*.gpuplan"))
@@ -83,20 +104,82 @@ def inputs(made: Estimate) -> Iterator[ExplanationRow]:
                 yield row
 
 
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory) -> Workspace:
+    return Workspace(tmp_path_factory.mktemp("home"))
+
+
+def explained(workspace: Workspace, preset: str, machine: str, efficiencies: Efficiencies) -> Estimate:
+    plan = workspace.presets[preset].model_copy(update={"machine": MACHINES[machine]})
+    return explain(plan, workspace.subject(plan.workload), workspace.machine(MACHINES[machine]), efficiencies)
+
+
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("preset", PRESETS)
-def test_every_input_of_every_preset_says_where_it_comes_from(preset, machine, shipped_catalog, shipped_efficiencies):
-    plan = read_plan(shipped("resources") / "presets" / f"{preset}.gpuplan")
-    choice = getattr(plan.workload, "model", None)
-    model = shipped_catalog.models[choice.catalog_id].architecture if choice else None
-    rented = machine_of(MACHINES[machine], shipped_catalog, {})
+def test_every_input_of_every_preset_says_where_it_comes_from(preset, machine, workspace):
     if (preset, machine) in REFUSED:
         with pytest.raises(InputError):
-            explain(plan, model, rented, shipped_efficiencies)
+            explained(workspace, preset, machine, workspace.efficiencies)
         return
-    rows = list(inputs(explain(plan, model, rented, shipped_efficiencies)))
+    rows = list(inputs(explained(workspace, preset, machine, workspace.efficiencies)))
     assert len(rows) > 20
     assert sorted({row.term for row in rows if row.origin is None}) == []
+
+
+class Shifted(Efficiencies):
+    """The same tables with every value that is no whole number moved by so little that each is one of a kind."""
+
+    def __init__(self, efficiencies: Efficiencies) -> None:
+        self._before = efficiencies
+        self._moved: dict[tuple[str, str, int], Efficiency] = {}
+        self.holds: dict[float, str] = {}
+
+    @property
+    def software(self) -> Software:
+        return self._before.software
+
+    def find(self, table: str, gpu: Gpu, variant: str = "") -> Efficiency:
+        return self._shifted(table, variant, self._before.find(table, gpu, variant))
+
+    def constants(self, table: str, variant: str = "") -> Efficiency:
+        return self._shifted(table, variant, self._before.constants(table, variant))
+
+    def _shifted(self, table: str, variant: str, found: Efficiency) -> Efficiency:
+        key = table, variant, id(found.values)
+        if key not in self._moved:
+            moved = {
+                name: value if value.is_integer() else value * (1 + 1e-7 * (len(self.holds) + place))
+                for place, (name, value) in enumerate(found.values.items(), 1)
+            }
+            self.holds |= {value: found.source.citation for value in moved.values() if not value.is_integer()}
+            self._moved[key] = replace(found, values=moved)
+        return self._moved[key]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_no_input_names_a_table_that_was_not_asked_for_it(preset, machine, workspace):
+    """Where all numbers of the tables differ, the value alone tells where each is from; no other source may be said."""
+    if (preset, machine) in REFUSED:
+        return
+    shifted = Shifted(workspace.efficiencies)
+    plain, moved = (
+        list(inputs(explained(workspace, preset, machine, tables))) for tables in (workspace.efficiencies, shifted)
+    )
+    for row in moved:
+        if row.value in shifted.holds:
+            assert row.source in {"", shifted.holds[row.value]}, row.term
+    if [row.term for row in plain] == [row.term for row in moved]:
+        for row, own in zip(plain, moved, strict=True):
+            assert row.source == own.source, row.term
+
+
+def test_a_default_of_a_server_is_not_calibrated(workspace):
+    """vLLM's share of the memory is a flag's default, told from memory; its overheads are fitted."""
+    made = explained(workspace, "chat-8b", "cloud", workspace.efficiencies)
+    notes = {row.term: row.note.id for row in inputs(made) if row.note is not None}
+    assert notes["memory_share"] == "explain.default_from_memory"
+    assert notes["scheduler_s"] == "explain.calibrated_from_memory"
 
 
 def test_each_derived_term_is_one_of_the_vocabulary_and_its_note_has_a_text():
