@@ -72,7 +72,7 @@ def estimate_serving(
     result = serving_numbers(numbers, found.numbers, server, load, way)
     alone = load.request_per_s is None and load.concurrency <= way.replicas
     rung = worst(found.rung, Rung.ROOFLINE) if server.offload_bytes else found.rung
-    spreads = spreads_of(efficiencies, rung, bool(alone), memory_rung=found.rung)
+    spreads = spreads_of(efficiencies, rung, bool(alone), found.rung, profile or workload.server.value)
     memory = _memory(result, machine.gpu, found.numbers, server, way, spreads)
     fit, reason = _fit(numbers, result, memory, load, server, way, workload, spreads)
     metrics = _room(numbers, result, server, way, model, spreads)

@@ -10,8 +10,11 @@ from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Figure, Rung, exact
 from gpuplanner.messages import msg
 from gpuplanner.units import Unit
+from gpuplanner.workload.serving import Server
 
 TABLE = "serving_ranges"
+POOLLESS = frozenset({Server.TRANSFORMERS.value, "autoawq"})
+WITHOUT_POOL = " without a pool"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +28,26 @@ class Spreads:
     beside_weights: Spread
 
 
-def spreads_of(efficiencies: Efficiencies, rung: Rung, alone: bool = False, memory_rung: Rung | None = None) -> Spreads:
+def spreads_of(
+    efficiencies: Efficiencies,
+    rung: Rung,
+    alone: bool = False,
+    memory_rung: Rung | None = None,
+    server: str = Server.VLLM.value,
+) -> Spreads:
     """The spreads on a rung, from the residuals of measured runs; `alone`: with one request at work.
 
-    `memory_rung`: that of memory, where it is another one.
+    `memory_rung`: that of memory, where it is another one. `server`: the software or profile; what has no pool of its
+    own takes memory as it needs it, and gives little of it back.
     """
+    pool = WITHOUT_POOL if server in POOLLESS else ""
     of = " of one request" if alone else ""
     return Spreads(
         token=spread_of(efficiencies, f"time per token{of}", rung),
         first_token=spread_of(efficiencies, f"time to first token{of}", rung),
         rate=spread_of(efficiencies, f"time per token{of}" if alone else "throughput", rung),
         prompt=spread_of(efficiencies, "prompt rate", rung),
-        beside_weights=spread_of(efficiencies, "memory beside weights", memory_rung or rung),
+        beside_weights=spread_of(efficiencies, f"memory beside weights{pool}", memory_rung or rung),
     )
 
 

@@ -210,11 +210,6 @@ def main() -> None:
     for rung, ratios in (("same architecture", same), ("other architecture", other)):
         low, high = ends(ratios)
         say(f"{rung}: {len(ratios)} rows, median {np.median(np.abs(ratios)):.3f}, range {low:.3f} {high:.3f}")
-        if wanted.write:
-            holder = {"variant": f"collectives, {rung}"}
-            set_value("training_ranges", holder, "low", low)
-            set_value("training_ranges", holder, "high", high)
-            set_points("training_ranges", holder, len(ratios))
     if wanted.write:
         for key, found in fitted.items():
             write(key, found, points.get(key, 0))

@@ -1,4 +1,4 @@
-"""Makes the ranges from what rows that were left out of a fit are off by, by family and rung; says what share they hold.
+"""Makes the ranges from what rows that were left out of a fit are off by, by family and rung; says what they hold.
 
 Run as `python -m tests.accuracy.fit_ranges [--write]`, after `left_out` (`make accuracy-fit` does both). The ends of a
 nominal 80 % range are the tenth and ninetieth percentile of measured / predicted, each row weighing with the inverse
@@ -7,6 +7,7 @@ narrower than the one above it. Conformal: with few rows the ends move outward b
 """
 
 import argparse
+import csv
 import math
 import sys
 from collections import Counter, defaultdict
@@ -15,9 +16,17 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from gpuplanner.catalog.efficiency import read_efficiencies
+from gpuplanner.engine.serving_figures import POOLLESS, WITHOUT_POOL, beside_weights
+from gpuplanner.engine.validation.rows import Row
+from gpuplanner.engine.validation.serving import MEMORY, ServingRows
+from gpuplanner.engine.validation.serving_rows import placed
+from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Rung
+from gpuplanner.messages import InputError
+from gpuplanner.units import GIB
+from tests.accuracy.carry_measurements import TO
 from tests.accuracy.figures import RANGE_TABLES
-from tests.accuracy.left_out import CHIP, EFFICIENCY, GPU, RUN, SOURCE, Left, kept
+from tests.accuracy.left_out import CHIP, EFFICIENCY, GPU, RUN, SOURCE, Left, context, kept
 from tests.accuracy.table_files import set_points, set_value
 
 NOMINAL = 0.8
@@ -28,6 +37,8 @@ BY_RUNG = {
     Rung.OTHER_ARCHITECTURE.value: (CHIP,),
 }
 """What was left out of the fits that speak for a rung: on the same GPU another run or another source."""
+LARGEST_REST = 10.0
+"""What was measured beside the weights is not below a tenth of the estimate: below it weights were stored otherwise."""
 FEWEST = 10
 """Rows that a range is made of; with fewer it stays as it stands."""
 
@@ -63,6 +74,32 @@ def held(rows: Sequence[Left], low: float, high: float) -> float:
     return float(np.average(inside, weights=weights_of(rows)))
 
 
+def beside_weights_without_pool() -> list[Left]:
+    """What runs beside the weights where software has no pool: measured over estimated. No fit uses these rows.
+
+    What is certain (weights and cache) is taken off what was measured, so the range is of the rest.
+    """
+    at = context()
+    found = []
+    with (TO / "inference_llm.csv").open(encoding="utf-8", newline="") as file:
+        rows = [Row("inference_llm.csv", number, cells) for number, cells in enumerate(csv.DictReader(file), start=2)]
+    for row in rows:
+        if not row.text(MEMORY):
+            continue
+        try:
+            place = placed(row, at)
+            (told,) = (o for o in ServingRows().predict(row, at) if o.metric == MEMORY)
+        except (InputError, MissingFactError):
+            continue
+        beside = beside_weights(place.result().memory) / GIB
+        if place.profile not in POOLLESS or isinstance(told.predicted, str) or not told.predicted or beside <= 0:
+            continue
+        rest = max(row.required(MEMORY) - told.predicted + beside, beside / LARGEST_REST)
+        of = f"memory beside weights{WITHOUT_POOL}"
+        found.append(Left(row.file, row.id, MEMORY, SOURCE, row.source, of, "", math.log(rest / beside)))
+    return found
+
+
 def never_narrower(found: Mapping[tuple[str, str], tuple[float, float]]) -> dict[tuple[str, str], tuple[float, float]]:
     """The same ranges, each at least as wide as that of the rung above it."""
     wider: dict[tuple[str, str], tuple[float, float]] = {}
@@ -82,6 +119,9 @@ def main(arguments: Sequence[str]) -> int:
     wanted = parser.parse_args(arguments)
     rows = {key: own for key, own in by_rung(kept()).items() if len(own) >= FEWEST}
     found = never_narrower({key: ends(own) for key, own in rows.items()})
+    pool = beside_weights_without_pool()
+    for rung in RUNGS:
+        rows[pool[0].range, rung], found[pool[0].range, rung] = pool, ends(pool)
     efficiencies = read_efficiencies(EFFICIENCY)
     for (family, rung), (low, high) in sorted(found.items()):
         own, variant = rows[family, rung], f"{family}, {rung}"

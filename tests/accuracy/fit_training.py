@@ -384,9 +384,7 @@ def main() -> None:
             near = range_of([cases[i].source for i in own], ratios[own])
             wide = (min(near[0], far[0]), max(near[1], far[1]))
             for rung, (low, high) in (("same architecture", near), ("other architecture", wide)):
-                say(f"range {family}, {rung}: {low:.3f} {high:.3f}")
-                if wanted.write:
-                    write_range(f"{family}, {rung}", low, high, len(own))
+                say(f"range {family}, {rung}: {low:.3f} {high:.3f} of {len(own)}; fit_ranges.py makes the table's")
 
 
 if __name__ == "__main__":

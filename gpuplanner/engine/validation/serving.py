@@ -53,7 +53,8 @@ class ServingRows:
         place = placed(row, context)
         family = KINDS.get(row.text("mode"), self.name)
         result = place.result()
-        spreads = spreads_of(context.efficiencies, place.found.rung, place.load.concurrency == 1)
+        alone = place.load.concurrency == 1
+        spreads = spreads_of(context.efficiencies, place.found.rung, alone, server=place.profile)
         prompt_s, token_s, per_s = _ideals(place, result)
         ideals = {FIRST: prompt_s * MS, TOKEN: token_s * MS, PREFILL: place.load.input_tokens / prompt_s, OUTPUT: per_s}
         kin = f"{place.machine.gpu.id} {place.precision} {place.way.tensor_parallel:g}"
