@@ -12,9 +12,7 @@ from gpuplanner.engine.answers.failures import Failures
 from gpuplanner.engine.answers.job_cost import JobCost
 from gpuplanner.engine.answers.linking import Linking
 from gpuplanner.engine.answers.loading import Loading, Storage
-from gpuplanner.engine.answers.slicing import Slicing
 from gpuplanner.engine.answers.splitting import Splitting
-from gpuplanner.messages import InputError, msg
 from gpuplanner.units import GB
 from gpuplanner.workload.plan import Plan
 
@@ -79,9 +77,7 @@ def split(options: argparse.Namespace, context: Context) -> int:
 def slices(options: argparse.Namespace, context: Context) -> int:
     """The smallest slice of a GPU that carries the plan."""
     plan = with_machine(plan_of(options, context), context)
-    names = context.workspace.names
-    gpu_id = _gpu_of(plan, context)
-    question = Slicing(names.mig_profiles(gpu_id), names.vgpu_boards(gpu_id), options.usd_per_hour)
+    question = context.workspace.slicing(plan, options.usd_per_hour)
     return _answer(question, options, context, plan)
 
 
@@ -114,9 +110,3 @@ def _failures(options: argparse.Namespace, probability: float = 0.99) -> Failure
 
 def _times(value: float | None, factor: float) -> float | None:
     return None if value is None else value * factor
-
-
-def _gpu_of(plan: Plan, context: Context) -> str:
-    if plan.machine is None:
-        raise InputError(msg("workspace.no_machine"))
-    return context.workspace.machine(plan.machine).gpu.id

@@ -120,7 +120,6 @@ def _reasons(quick: Estimate, slow: Estimate, linked: Machine) -> tuple[Message,
             what=_part_name(part.id),
             quick=str(show_duration(before.get(part.id, 0.0))),
             slow=str(show_duration(part.figure.value)),
-            step=msg(f"step.{slow.step_name}"),
         )
         for part in slow.time
         if abs(part.figure.value - before.get(part.id, 0.0)) > ALIKE * part.figure.value

@@ -32,6 +32,7 @@ from gpuplanner.ui.plan_place.palette import PlanProvider
 from gpuplanner.ui.plan_place.picker import PickAction, Picker, PickItem
 from gpuplanner.ui.plan_place.pickers import choice_of_row, limit_items, machine_items, model_items, model_size
 from gpuplanner.ui.plan_place.presenter import PlanPresenter
+from gpuplanner.ui.plan_place.questions.card import QuestionsCard
 from gpuplanner.ui.plan_place.results.results_view import ResultsView
 from gpuplanner.ui.plan_place.start_view import StartView
 from gpuplanner.ui.plan_place.tab_order import step
@@ -72,7 +73,8 @@ class PlanPage(Page):
         )
         self._name = NameField(appearance)
         self.wizard = WizardView(appearance, self._offered)
-        self.results = ResultsView(appearance, self.presenter.facts.rules, self._copied)
+        questions = QuestionsCard(appearance, context.workspace, context.jobs)
+        self.results = ResultsView(appearance, self.presenter.facts.rules, self._copied, questions)
         self.machines = MachinesView(appearance, context.settings)
         self.start_view = StartView(appearance, self.presenter.presets, self.presenter.titles)
         model_name = self.presenter.facts.model_name
@@ -158,6 +160,7 @@ class PlanPage(Page):
             self.start_view.new_button.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def close_page(self) -> None:
+        self.results.questions.stop()
         self.presenter.close()
 
     def show_difference(self, plan_id: str) -> None:

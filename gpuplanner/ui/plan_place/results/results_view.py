@@ -12,6 +12,7 @@ from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.plan_place.machines.machines_view import PATIENCE_MS
 from gpuplanner.ui.plan_place.outcome import Worked
+from gpuplanner.ui.plan_place.questions.card import QuestionsCard
 from gpuplanner.ui.plan_place.results.changes_card import ChangesCard
 from gpuplanner.ui.plan_place.results.cost_card import CostCard
 from gpuplanner.ui.plan_place.results.figure_ids import NEEDED, figure_of
@@ -39,6 +40,7 @@ class ResultsView(QWidget):
         appearance: Appearance,
         rules: Callable[[], Mapping[str, Rule]],
         copied: Callable[[], object],
+        questions: QuestionsCard,
     ) -> None:
         super().__init__()
         self._appearance = appearance
@@ -54,6 +56,7 @@ class ResultsView(QWidget):
         self.why = WhyCard(appearance, copied)
         self.cost = CostCard(appearance)
         self.host = HostCard(appearance, rules)
+        self.questions = questions
         self.remarks = RemarksCard(appearance)
         self.advice = RulesCard(appearance)
         self._cards = (
@@ -64,6 +67,7 @@ class ResultsView(QWidget):
             self.why,
             self.cost,
             self.host,
+            self.questions,
             self.remarks,
             self.advice,
         )
@@ -134,6 +138,8 @@ class ResultsView(QWidget):
         self.cost.show_estimate(estimate)
         self.host.show_estimate(estimate)
         if full:
+            self.questions.show()
+            self.questions.show_estimate(estimate)
             self.remarks.show_estimate(estimate)
             self.advice.show_rules(advice_for(estimate, self._rules().values()))
 
