@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gpuplanner.catalog.search import CatalogIndex
     from gpuplanner.engine.answers.answer import Answer
     from gpuplanner.engine.answers.answering import Question
+    from gpuplanner.engine.answers.slicing import Slicing
     from gpuplanner.engine.estimate import Estimate
     from gpuplanner.engine.machine import Machine
     from gpuplanner.engine.own_links import OwnLink
@@ -207,6 +208,16 @@ class Workspace:
         return answered(
             question, plan, *self._subject(plan), self.efficiencies, self.catalog.rules, explained=explained
         )
+
+    def slicing(self, plan: Plan, usd_per_hour: float | None = None) -> "Slicing":
+        """The question which slice of the plan's GPU is enough, with the profiles that this GPU has.
+
+        `usd_per_hour`: of one whole GPU. Raises InputError when the plan names no machine.
+        """
+        from gpuplanner.engine.answers.slicing import Slicing
+
+        gpu_id = self._subject(plan)[1].gpu.id
+        return Slicing(self.names.mig_profiles(gpu_id), self.names.vgpu_boards(gpu_id), usd_per_hour)
 
     def search(
         self,
