@@ -3,6 +3,7 @@
 import argparse
 import difflib
 from collections.abc import Iterator
+from math import isfinite, isnan
 from typing import Any
 
 from gpuplanner.cli.columns import columns
@@ -80,17 +81,23 @@ def derivation_data(figure: Figure, context: Context) -> list[dict[str, Any]]:
 
 
 def _row(row: ExplanationRow, context: Context) -> dict[str, Any]:
-    value = row.value if isinstance(row.value, int | float | str) else str(row.value)
     return {
         "depth": row.depth,
         "term": row.term or None,
         "formula": row.formula.id if row.formula else None,
         "equation": row.formula.equation if row.formula else None,
         "reference": row.formula.reference or None if row.formula else None,
-        "value": value,
+        "value": _value(row.value),
         "unit": row.unit.value if row.unit else None,
         "certainty": row.certainty.value if row.certainty else None,
         "source": row.source or None,
         "date": row.date or None,
         "note": context.text(row.note) if row.note else None,
     }
+
+
+def _value(value: Any) -> int | float | str | None:
+    """A number as JSON has it: one without limit ("as much as you like") as text, since JSON knows no infinity."""
+    if isinstance(value, float) and not isfinite(value):
+        return None if isnan(value) else str(value)
+    return value if isinstance(value, int | float | str) else str(value)

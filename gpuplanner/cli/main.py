@@ -14,7 +14,7 @@ from gpuplanner import __version__
 from gpuplanner.cli.commands import COMMANDS, Command, Text
 from gpuplanner.cli.context import Context
 from gpuplanner.cli.parser import Parser
-from gpuplanner.messages import InputError, Language, Translator, msg, shortened
+from gpuplanner.messages import InputError, Language, Message, Translator, msg, shortened
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
 """Why a file or a device that the output goes to takes no more."""
@@ -25,6 +25,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command in `arguments` (without the program's name). Returns the exit code."""
     language = _language(arguments)
     translator = Translator(language)
+    as_json = "--json" in arguments
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     except SystemExit as leaving:
         return int(leaving.code or 0)
     except InputError as fault:
-        return _say(translator.text(fault.message), fault.message.id, "--json" in arguments)
+        return _say(translator, fault.message, as_json)
     except BrokenPipeError:
         # The reader has seen enough (`| head`); nothing is wrong, and nothing more can be said there.
         _forget_output()
@@ -48,23 +49,36 @@ def main(arguments: Sequence[str]) -> int:
     except Exception as fault:
         if isinstance(fault, OSError) and fault.errno in _NO_ROOM:
             _forget_output()
-            return _say(translator.text(msg("cli.cannot_print", reason=fault.strerror or str(fault))), "", False)
+            return _say_beside(translator, msg("cli.cannot_print", reason=fault.strerror or str(fault)), as_json)
         if os.environ.get("GPUPLANNER_DEBUG"):
             raise
-        where = _where(fault)
-        _say(
-            translator.text(msg("cli.our_fault", what=shortened(f"{type(fault).__name__}: {fault}"), where=where)),
-            "",
-            False,
-        )
+        what, where = shortened(f"{type(fault).__name__}: {fault}"), _where(fault)
+        _say(translator, msg("cli.our_fault", what=what, where=where), as_json)
         return OUR_FAULT
 
 
-def _say(sentence: str, message_id: str, as_json: bool) -> int:
+def _say(translator: Translator, message: Message, as_json: bool) -> int:
+    """Say what went wrong: a person reads it on stderr, a program that asked for JSON has it where it reads."""
+    sentence = translator.text(message)
     if as_json:
-        print(json.dumps({"error": {"id": message_id, "message": sentence}}, ensure_ascii=False))
+        try:
+            print(_error(message, sentence), flush=True)
+        except OSError:
+            _forget_output()
+            return _say_beside(translator, message, as_json)
     print(f"gpuplanner: {sentence}", file=sys.stderr)
     return BAD_INPUT
+
+
+def _say_beside(translator: Translator, message: Message, as_json: bool) -> int:
+    """Say on stderr, as JSON where that was asked for, what can no longer be said on stdout."""
+    sentence = translator.text(message)
+    print(_error(message, sentence) if as_json else f"gpuplanner: {sentence}", file=sys.stderr)
+    return BAD_INPUT
+
+
+def _error(message: Message, sentence: str) -> str:
+    return json.dumps({"error": {"id": message.id, "message": sentence}}, ensure_ascii=False)
 
 
 def _forget_output() -> None:
