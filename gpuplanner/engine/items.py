@@ -44,7 +44,7 @@ class Step:
     """One step of one GPU. `bytes_by_phase`: by phase, the bytes of each part; `exact`: parts that are no estimate.
 
     `seconds`: by part, with what limits it. `items`: that one GPU finishes in the step;
-    less than one where GPUs share an item.
+    less than one where GPUs share an item. `at_once`: what it works on together, where that is counted otherwise.
     """
 
     usable_bytes: Number
@@ -54,6 +54,7 @@ class Step:
     memory_spread: Spread
     time_spread: Spread
     exact_parts: frozenset[str] = frozenset()
+    at_once: int | None = None
 
 
 def estimate_items(
@@ -90,7 +91,7 @@ def estimate_items(
     return Estimate(
         plan=plan,
         machine=machine,
-        way=Way(data_parallel=machine.gpus, micro_batch=max(int(step.items), 1), choices=choices),
+        way=Way(data_parallel=machine.gpus, micro_batch=step.at_once or max(int(step.items), 1), choices=choices),
         fit=fit,
         reason=reason,
         memory=memory,

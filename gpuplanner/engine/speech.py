@@ -63,11 +63,12 @@ HOUR_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class SpeechRun:
-    """One recording on one GPU: bytes by phase, seconds by part with what limits them, and notes on them."""
+    """One recording on one GPU: bytes by phase, seconds by part with what limits them; `rows`: windows at a time."""
 
     bytes_by_phase: Mapping[str, Mapping[str, Number]]
     seconds: Mapping[str, tuple[Number, Limit]]
     windows: float
+    rows: float
     notes: tuple[Message, ...] = field(default=())
 
 
@@ -90,6 +91,7 @@ def estimate_speech(plan: Plan, model: ModelArchitecture, machine: Machine, effi
         memory_spread=spread_of(efficiencies, "memory range", "speech.why_memory"),
         time_spread=time_spread(work.engine, efficiencies),
         exact_parts=frozenset({"weights"}),
+        at_once=int(run.rows),
     )
     goals = goals_of(work.rate_goal, NAMES.rate, work.deadline_s, work.latency_goal_s, NAMES.each)
     return estimate_items(
@@ -152,6 +154,7 @@ def speech_run(work: Speech, model: SpeechNumbers, gpu: Gpu, fraction: float, ef
             common,
         ),
         windows=float(windows),
+        rows=rows,
         notes=tuple(_notes(work, float(windows))),
     )
 
@@ -194,13 +197,13 @@ def _seconds(
     multiply_s = multiply_seconds(flops, peak, common["multiply_share"])
     cached = formulas.mean_cache_bytes(cut.cross_bytes, cut.text_bytes)
     return {
-        "encoder": (formulas.all_batches_seconds(cut.batches, encode_s, 0.0), Limit.COMPUTE),
+        "encoder": (formulas.encoder_seconds(cut.batches, encode_s), Limit.COMPUTE),
         "decoder": (
-            formulas.all_batches_seconds(steps, read_s, multiply_s),
+            formulas.decoder_weight_seconds(steps, read_s, multiply_s),
             Limit.HBM if read_s >= multiply_s else Limit.COMPUTE,
         ),
         "audio_attention": (
-            formulas.all_batches_seconds(steps, read_seconds(cached, rate, hbm["cache_share"]), 0.0),
+            formulas.decoder_cache_seconds(steps, read_seconds(cached, rate, hbm["cache_share"])),
             Limit.HBM,
         ),
         "launch": (

@@ -98,10 +98,22 @@ def mean_cache_bytes(cross_bytes: Number, text_bytes: Number) -> Number:
     return cross_bytes + 0.5 * text_bytes
 
 
-@formula(Unit.SECOND, "batches · max(read_s, multiply_s)", "reading and multiplying overlap")
-def all_batches_seconds(batches: Number, read_s: Number, multiply_s: Number) -> Number:
-    """Time of something that is done for each batch, or for each step of each batch."""
-    return batches * maximum(read_s, multiply_s)
+@formula(Unit.SECOND, "batches · encode_s", "")
+def encoder_seconds(batches: Number, encode_s: Number) -> Number:
+    """Time of the encoder over all windows of a recording."""
+    return batches * encode_s
+
+
+@formula(Unit.SECOND, "steps · max(step_read_s, step_multiply_s)", "reading and multiplying overlap")
+def decoder_weight_seconds(steps: Number, step_read_s: Number, step_multiply_s: Number) -> Number:
+    """Time of the decoder's matrices over all steps."""
+    return steps * maximum(step_read_s, step_multiply_s)
+
+
+@formula(Unit.SECOND, "steps · step_cache_s", "")
+def decoder_cache_seconds(steps: Number, step_cache_s: Number) -> Number:
+    """Time of reading the caches of audio and text over all steps."""
+    return steps * step_cache_s
 
 
 @formula(Unit.COUNT, "batches · tokens", "")
