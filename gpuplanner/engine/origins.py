@@ -42,11 +42,12 @@ FIELD_OF_TERM = {
 }
 """Terms of formulas that a person's input has another name for."""
 FIELDS_OF_TERM = {
-    "items": ("steps",),
+    "items": ("steps", "frames"),
     "bytes_per_item": ("moved_bytes", "item_bytes"),
     "flops_per_item": ("flops",),
     "items_per_step": ("at_once",),
-    "part_bytes": ("resident_bytes",),
+    "part_bytes": ("resident_bytes", "scene_bytes"),
+    "part_s": ("fixed_frame_s",),
     "payload_bytes": ("exchanged_bytes",),
 }
 """Terms that several inputs of a person can stand behind."""
