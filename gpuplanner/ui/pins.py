@@ -10,6 +10,7 @@ from gpuplanner.ui.settings import Settings
 from gpuplanner.workload.plan import MachineChoice, Plan
 
 if TYPE_CHECKING:
+    from gpuplanner.engine.estimate import Estimate
     from gpuplanner.engine.search.result import Candidate
 
 MOST_PINS = 6
@@ -18,6 +19,7 @@ LEAST_PINS = 2
 """Less is no comparison."""
 _KEY = "compare.pins"
 _LONGEST = 400
+_TEXTS = ("title", "plan", "gpu_id", "instance_id", "fit", "kind", "topology")
 
 
 class PinKind(StrEnum):
@@ -33,7 +35,10 @@ class PinKind(StrEnum):
 class PinnedCandidate:
     """A machine of a plan's ranking, with the numbers that the search gave it when it was pinned.
 
-    `title` and `plan` are names; `metrics` are values by the ids of `Estimate.metrics`; `fit` is that of the verdict.
+    `title` and `plan` are names; `metrics` are values by the ids of `Estimate.metrics`, `ranges` the low and high ends
+    of those that are not exact; `fit` is that of the verdict. `kind` is that of the workload, empty where it was pinned
+    by an earlier version. `topology` and `link_bytes_per_s` say how the GPUs of a node reach each other in
+    the estimate.
     """
 
     title: str
@@ -44,6 +49,10 @@ class PinnedCandidate:
     instance_id: str = ""
     fit: str = ""
     metrics: Mapping[str, float] = field(default_factory=dict)
+    kind: str = ""
+    topology: str = ""
+    link_bytes_per_s: float | None = None
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +138,11 @@ def candidate_id(choice: MachineChoice, plan: Plan) -> str:
     return f"{plan.name}/{offer}/{choice.nodes}"[:_LONGEST]
 
 
-def candidate_pin(candidate: "Candidate", plan: Plan) -> Pin:
-    """The pin of a machine of a plan's ranking, with its numbers as they are now."""
+def candidate_pin(candidate: "Candidate", plan: Plan, estimate: "Estimate | None" = None) -> Pin:
+    """The pin of a machine of a plan's ranking, with its numbers as they are now.
+
+    `estimate` is that of the candidate in full: the search gives no ranges.
+    """
     # Who has a candidate has read the engine; who only looks at pins need not.
     from gpuplanner.engine.machines import choice_of
 
@@ -145,14 +157,32 @@ def candidate_pin(candidate: "Candidate", plan: Plan) -> Pin:
         instance_id=choice.instance_id or "",
         fit=candidate.fit.name.lower(),
         metrics=dict(candidate.metrics),
+        kind=plan.workload.kind,
+        topology=machine.topology.value,
+        link_bytes_per_s=machine.link_bytes_per_s,
+        ranges=_ranges(candidate, estimate) if estimate is not None else {},
     )
     return Pin(PinKind.CANDIDATE, candidate_id(choice, plan), pinned)
+
+
+def _ranges(candidate: "Candidate", estimate: "Estimate") -> dict[str, tuple[float, float]]:
+    """How far the numbers may be off: the factors are those of the estimate, whatever of it the search rounded."""
+    found = {}
+    for name, value in candidate.metrics.items():
+        figure = estimate.metrics.get(name)
+        if figure is not None and figure.value and figure.low < figure.high:
+            found[name] = (value * figure.low / figure.value, value * figure.high / figure.value)
+    return found
 
 
 def _written(pin: Pin) -> dict[str, Any]:
     written: dict[str, Any] = {"kind": pin.kind.value, "id": pin.id}
     if pin.candidate is not None:
-        written["candidate"] = {**asdict(pin.candidate), "metrics": dict(pin.candidate.metrics)}
+        written["candidate"] = {
+            **asdict(pin.candidate),
+            "metrics": dict(pin.candidate.metrics),
+            "ranges": {name: list(ends) for name, ends in pin.candidate.ranges.items()},
+        }
     return written
 
 
@@ -171,11 +201,29 @@ def _read(item: Any) -> Pin | None:
 def _read_candidate(item: Any) -> PinnedCandidate | None:
     if not isinstance(item, dict):
         return None
-    texts = {name: item.get(name, "") for name in ("title", "plan", "gpu_id", "instance_id", "fit")}
+    texts = {name: item.get(name, "") for name in _TEXTS}
     counts = {name: item.get(name, 1) for name in ("gpus", "nodes")}
     metrics = item.get("metrics")
     numbers = all(isinstance(count, int) and count > 0 for count in counts.values())
     if not all(isinstance(text, str) for text in texts.values()) or not numbers or not isinstance(metrics, dict):
         return None
-    known = {k: float(v) for k, v in metrics.items() if type(v) in {int, float} and math.isfinite(v)}
-    return PinnedCandidate(**texts, **counts, metrics=known)
+    known = {k: float(v) for k, v in metrics.items() if _is_number(v)}
+    link = item.get("link_bytes_per_s")
+    return PinnedCandidate(
+        **texts,
+        **counts,
+        metrics=known,
+        link_bytes_per_s=float(link) if link is not None and _is_number(link) else None,
+        ranges=_read_ranges(item.get("ranges")),
+    )
+
+
+def _read_ranges(item: Any) -> dict[str, tuple[float, float]]:
+    """Ranges that can be read; what is no range is passed over."""
+    pairs = item.items() if isinstance(item, dict) else ()
+    ends = {k: v for k, v in pairs if isinstance(v, list) and len(v) == 2 and all(map(_is_number, v))}
+    return {k: (float(low), float(high)) for k, (low, high) in ends.items() if low < high}
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in {int, float} and math.isfinite(value)

@@ -1,12 +1,14 @@
 """Workspaces with the real catalog for the tests of the Catalog and Compare places, and ways to reach into them."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpuplanner.catalog.catalog import Catalog
 from gpuplanner.catalog.search import CatalogIndex
 from gpuplanner.catalog.table.contents import Prices, gpu_table, instance_table, model_table
 from gpuplanner.catalog.table.paging import Tables
+from gpuplanner.workload.plan import Plan
 
 A100, H100, H200, L4 = (
     "nvidia-a100-sxm4-80gb",
@@ -22,6 +24,7 @@ class CatalogOnly:
 
     catalog: Catalog
     index: Any
+    presets: Mapping[str, Plan] = field(default_factory=dict)
 
     def rates(self):
         return self.catalog.currencies

@@ -6,20 +6,32 @@ import pytest
 
 from gpuplanner.catalog.catalog import Catalog
 from gpuplanner.catalog.entries import GpuProperty
+from gpuplanner.engine.kinds import KINDS
 from gpuplanner.messages import msg
 from gpuplanner.store.settings import CURRENCY, LANGUAGE, Settings
 from gpuplanner.store.store import open_store
+from gpuplanner.ui.catalog_place.catalog_words import TRANSLATED, in_words
 from gpuplanner.ui.compare_place.comparison import compare
 from gpuplanner.ui.compare_place.properties import METRICS, property_groups
 from gpuplanner.ui.compare_place.subjects import SubjectReader
-from gpuplanner.ui.compare_place.wording import as_csv, as_markdown, as_table, cell_words
+from gpuplanner.ui.compare_place.wording import about, as_csv, as_markdown, as_table, cell_words, copied
 from gpuplanner.ui.pins import MOST_PINS, Pin, PinKind, PinnedCandidate, Pins, candidate_id, candidate_pin
+from gpuplanner.ui.plan_titles import Titles
 from gpuplanner.ui.settings import MemorySettings
 from gpuplanner.workload.plan import MachineChoice
 from tests.ui.catalog_workspaces import A100, H100, H200, L4
 
 CANDIDATE = PinnedCandidate(
-    "2 × H100 SXM5 80GB", "Chat", H100, 2, fit="fits", metrics={"tpot_s": 0.02, "usd_per_hour": 8.0, "ttft_s": 0.5}
+    "2 × H100 SXM5 80GB",
+    "Chat",
+    H100,
+    2,
+    fit="fits",
+    metrics={"tpot_s": 0.02, "usd_per_hour": 8.0, "ttft_s": 0.5},
+    kind="serving",
+    topology="switched",
+    link_bytes_per_s=450e9,
+    ranges={"tpot_s": (0.016, 0.026)},
 )
 
 
@@ -124,6 +136,8 @@ def test_a_machine_under_two_plans_is_two_pins(sample_candidate):
     assert one.candidate is not None
     assert one.candidate.metrics == dict(candidate.metrics)
     assert one.candidate.gpus == candidate.machine.gpus
+    assert one.candidate.kind == plan.workload.kind
+    assert one.candidate.ranges == {}
     assert one.id == candidate_id(MachineChoice(gpu_id=H100, gpus=2, per_node=2), plan)
 
 
@@ -205,6 +219,96 @@ def test_candidates_bring_the_results_of_their_plans(reader):
     assert rows["ttft_s"].cells[1].value is None
     assert "price" not in rows, "the cost stands among the results"
     assert [cell.value for cell in rows["gpu_price"].cells] == [4.0, 2.0]
+
+
+def candidates(reader, *others):
+    return side_by_side(
+        reader, *(Pin(PinKind.CANDIDATE, str(at), other) for at, other in enumerate((CANDIDATE, *others)))
+    )
+
+
+def test_each_figure_that_is_not_exact_has_its_range(reader, appearance):
+    slower = replace(CANDIDATE, metrics={"tpot_s": 0.05, "usd_per_hour": 4.0}, ranges={"tpot_s": (0.04, 0.062)})
+    row = candidates(reader, slower)["tpot_s"]
+    words = [cell_words(row, cell, appearance) for cell in row.cells]
+    assert [word.note for word in words] == ["16.0 – 26.0", "40.0 – 62.0"]
+    assert "16.0 – 26.0" in words[0].tip
+    assert copied(words[0], appearance) == "20.0 ms (16.0 – 26.0) best"
+    exact = candidates(reader, slower)["usd_per_hour"]
+    assert [cell_words(exact, cell, appearance).note for cell in exact.cells] == ["", ""]
+
+
+def test_what_lies_within_the_range_of_another_is_hardly_best(reader, appearance):
+    near = replace(CANDIDATE, title="4 × L40S", metrics={"tpot_s": 0.022}, ranges={"tpot_s": (0.018, 0.028)})
+    row = candidates(reader, near)["tpot_s"]
+    assert [cell.within for cell in row.cells] == [1, None]
+    subjects = [reader.subject(Pin(PinKind.CANDIDATE, str(at), pin)) for at, pin in enumerate((CANDIDATE, near))]
+    words = cell_words(row, row.cells[0], appearance, subjects)
+    assert words.best
+    assert words.unsure
+    assert "within the range of 4 × L40S" in words.tip
+    assert copied(words, appearance).endswith("best?")
+
+
+def test_none_is_best_across_kinds_of_work_nor_across_jobs(reader, appearance):
+    training = replace(CANDIDATE, plan="Train", kind="training", metrics={"usd_per_mtoken": 0.2, "job_s": 10.0})
+    serving = replace(CANDIDATE, metrics={"usd_per_mtoken": 0.9})
+    row = side_by_side(reader, *(Pin(PinKind.CANDIDATE, p.kind, p) for p in (training, serving)))["usd_per_mtoken"]
+    assert not any(cell.best for cell in row.cells)
+    assert row.mixed
+    assert "none of these values is best" in cell_words(row, row.cells[0], appearance).tip
+    other = replace(training, plan="Other", metrics={"usd_per_mtoken": 0.4, "job_s": 20.0})
+    rows = side_by_side(reader, *(Pin(PinKind.CANDIDATE, p.plan, p) for p in (training, other)))
+    assert [cell.best for cell in rows["usd_per_mtoken"].cells] == [True, False]
+    assert not any(cell.best for cell in rows["job_s"].cells), "their jobs are not the same"
+    unknown = [replace(serving, kind="", metrics={"usd_per_mtoken": value}) for value in (0.1, 0.2)]
+    rows = side_by_side(reader, *(Pin(PinKind.CANDIDATE, str(at), p) for at, p in enumerate(unknown)))
+    assert rows["usd_per_mtoken"].mixed, "pinned by an earlier version, nobody knows under what"
+
+
+def test_the_link_of_the_estimate_is_told_from_what_the_gpu_could_have(reader, appearance):
+    bridged = replace(CANDIDATE, gpu_id="nvidia-h100-nvl-94gb", topology="pcie", link_bytes_per_s=64e9)
+    one = replace(CANDIDATE, gpus=1, topology="single", link_bytes_per_s=None)
+    rows = candidates(reader, bridged, one)
+    row = rows["link_used"]
+    assert [cell_words(row, cell, appearance).text for cell in row.cells] == [
+        "NVLink 4",
+        "PCIe",
+        "none, one GPU to a node",
+    ]
+    assert [cell.value for cell in rows["link_used_rate"].cells] == [450e9, 64e9, None]
+
+
+def test_what_is_of_one_node_says_so(reader, appearance):
+    two = replace(CANDIDATE, gpus=16, nodes=2)
+    assert [cell.value for cell in candidates(reader, two)["nodes"].cells] == [1.0, 2.0]
+    titles = {group.properties[0].id: appearance.text(group.title) for group in property_groups()}
+    assert titles["vcpus"] == "Host and network, one node"
+
+
+def test_every_metric_by_which_a_kind_is_ranked_is_compared():
+    for kind in KINDS.values():
+        assert {name: METRICS[name][0] for name, _unit in kind.columns} == dict(kind.columns)
+
+
+def test_words_of_the_catalog_are_said_in_the_language(appearance, shipped_catalog):
+    appearance.choose(LANGUAGE, "zh_CN")
+    assert in_words("NVLink 4 bridge", appearance) == "NVLink 4 桥接"
+    entries = [*shipped_catalog.instances.values(), *shipped_catalog.gpus.values()]
+    texts = {getattr(entry, name, "") for entry in entries for name in TRANSLATED}
+    said = " ".join(in_words(text, appearance) for text in texts)
+    for word in ("single GPU", "bridge", "passthrough", "bare-metal", "none", "pairs", "mobile", "fractional"):
+        assert word not in said
+    appearance.choose(LANGUAGE, "en")
+    assert all(in_words(text, appearance) == text for text in texts)
+
+
+def test_our_names_of_plans_are_said_in_the_language(shipped_catalog, appearance):
+    reader = SubjectReader(shipped_catalog, Titles(appearance, ["sample"]).of)
+    subject = reader.subject(Pin(PinKind.CANDIDATE, "x", replace(CANDIDATE, plan=appearance.text("preset.sample"))))
+    english = about(subject, appearance)
+    appearance.choose(LANGUAGE, "zh_CN")
+    assert appearance.text("preset.sample") in about(subject, appearance) != english
 
 
 def test_models_side_by_side(reader):

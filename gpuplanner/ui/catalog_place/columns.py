@@ -9,6 +9,7 @@ from gpuplanner.catalog.table.columns import Column as IndexColumn
 from gpuplanner.catalog.table.columns import ColumnKind, header_unit
 from gpuplanner.messages import Message, msg
 from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.catalog_place.catalog_words import TRANSLATED, in_words
 from gpuplanner.ui.catalog_place.cells import SOURCE, FactCell, MarkCell, NameCell, PriceCell
 from gpuplanner.ui.catalog_place.marks import Mark, mark_of
 from gpuplanner.ui.catalog_place.tables import CatalogTable
@@ -187,7 +188,9 @@ def _word_look(column: IndexColumn) -> Callable[[Any, Appearance], Look]:
 
 
 def word_text(column_id: str, value: str, appearance: Appearance) -> str:
-    """A word of the catalog as it is said: the kinds of models have names in both languages."""
+    """A word of the catalog as it is said: kinds of models and what is no name are said in both languages."""
+    if column_id in TRANSLATED:
+        return in_words(value, appearance)
     message_id = f"model.kind.{value}"
     return appearance.text(message_id) if column_id == "kind" and appearance.translator.has(message_id) else value
 

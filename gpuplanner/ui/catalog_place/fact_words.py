@@ -7,6 +7,7 @@ from gpuplanner.catalog.catalog import Rate
 from gpuplanner.facts import Fact
 from gpuplanner.messages import Message, msg
 from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.catalog_place.catalog_words import in_words
 from gpuplanner.ui.catalog_place.fact_list import Line
 from gpuplanner.ui.catalog_place.marks import Mark, mark_of
 from gpuplanner.ui.catalog_place.rows import FactRow, NumberRow, PriceRow, Row, WordRow
@@ -50,7 +51,7 @@ class FactWords:
         tip = "\n".join(disputed_lines(known, appearance))
         mark = mark_of(known)
         lead = f"{mark.value} " if mark is not Mark.SOURCED else ""
-        name = joined(appearance, [_plain(row.name), *short_basis(known.fact.basis)])
+        name = joined(appearance, [self._plain(row.name), *short_basis(known.fact.basis)])
         note = ""
         if mark is Mark.DISPUTED:
             rivals = (shown_fact(o, appearance) for o in known.others if o.basis == known.fact.basis)
@@ -72,7 +73,8 @@ class FactWords:
         lead = f"{Mark.MEMORY.value} " if row.from_memory else ""
         tip = self._appearance.text(Mark.MEMORY.meaning) if row.from_memory else ""
         said = self._appearance.said
-        return Line(said(row.name), lead + said(row.text), said(row.note), tip)
+        text = row.text if isinstance(row.text, Message) else in_words(str(row.text), self._appearance)
+        return Line(said(row.name), lead + said(text), said(row.note), tip)
 
     def _price(self, row: PriceRow) -> Line:
         appearance, price = self._appearance, row.price
@@ -90,6 +92,6 @@ class FactWords:
         tip = "\n".join(price_lines(price, appearance, self._today()))
         return Line(appearance.text(f"catalogui.price.{price.kind.name.lower()}"), value, note, tip)
 
-
-def _plain(name: object) -> Message | str:
-    return name if isinstance(name, Message) else str(name)
+    def _plain(self, name: object) -> Message | str:
+        """The name of a fact: a message of ours, or a word of the catalog such as the name of a link."""
+        return name if isinstance(name, Message) else in_words(str(name), self._appearance)

@@ -19,11 +19,11 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.compare_place.wording import DIFFERS, CellWords
+from gpuplanner.ui.compare_place.wording import DIFFERS, CellWords, best_word, copied
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.help_page.glossary import Term
 from gpuplanner.ui.painting import draw_text, focus_ring, painter_for
-from gpuplanner.ui.tokens import ROW_HEIGHT, Tokens, Verdict
+from gpuplanner.ui.tokens import MARKS, ROW_HEIGHT, Tokens, Verdict
 from gpuplanner.ui.widgets.focus import KeyboardFocus
 from gpuplanner.ui.widgets.verdict_tag import draw_tag, tag_width
 
@@ -33,6 +33,7 @@ _GUTTER = 20.0
 _SIDE = 8.0
 _TITLE_HEIGHT = 38
 _FIRST_TITLE_HEIGHT = 28
+_NOTE_HEIGHT = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +127,16 @@ class CompareTable(KeyboardFocus, QWidget):
 
     def _paint_cell(self, painter: QPainter, area: QRectF, cell: CellWords, tokens: Tokens, *, muted: bool) -> None:
         inside = area.adjusted(_SIDE, 0, -_SIDE, 0)
-        word = self._appearance.text("compareui.best")
-        tag = tag_width(f"✓ {word}") if cell.best else 0.0
-        face = font(TextRole.STRONG if cell.best else TextRole.NUMBER)
+        word = best_word(cell, self._appearance)
+        verdict = Verdict.UNKNOWN if cell.unsure else Verdict.PASS
+        tag = tag_width(f"{MARKS[verdict]} {word}") if cell.best else 0.0
+        face = font(TextRole.STRONG if cell.best and not cell.unsure else TextRole.NUMBER)
+        if cell.note:
+            painter.setFont(font(TextRole.LABEL))
+            middle = inside.center().y()
+            draw_text(painter, QRectF(inside.left(), middle, inside.width(), 18), cell.note, tokens.muted)
+            inside.setBottom(middle)
+            inside.setTop(middle - 20)
         painter.setFont(face)
         room = inside.width() - (tag + 8 if tag else 0) - (16 if cell.mark else 0)
         width = min(QFontMetricsF(face).horizontalAdvance(cell.text) + 1, room)
@@ -141,7 +149,7 @@ class CompareTable(KeyboardFocus, QWidget):
             left += 18
         if tag:
             box = QRectF(left + 8, inside.top(), tag, inside.height())
-            draw_tag(painter, box, Verdict.PASS, word, tokens)
+            draw_tag(painter, box, verdict, word, tokens)
 
     # --- Geometry -----------------------------------------------------------------------------------------------------
 
@@ -239,8 +247,7 @@ class CompareTable(KeyboardFocus, QWidget):
     def _spoken(self, line: GroupLine | RowLine) -> str:
         if isinstance(line, GroupLine):
             return line.title
-        best = self._appearance.text("compareui.best")
-        cells = (f"{c.text} {c.mark} {best if c.best else ''}".strip() for c in line.cells)
+        cells = (copied(cell, self._appearance) for cell in line.cells)
         return "\t".join((f"{DIFFERS} {line.title}" if line.differs else line.title, *cells))
 
 
@@ -251,7 +258,7 @@ def _paragraphs(*texts: str) -> str:
 
 def _height(line: GroupLine | RowLine, *, first: bool) -> int:
     if isinstance(line, RowLine):
-        return ROW_HEIGHT
+        return ROW_HEIGHT + (_NOTE_HEIGHT if any(cell.note for cell in line.cells) else 0)
     return _FIRST_TITLE_HEIGHT if first else _TITLE_HEIGHT
 
 

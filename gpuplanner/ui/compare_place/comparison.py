@@ -15,20 +15,29 @@ SAME_WITHIN = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One value. `known` is the fact behind it, where it is one."""
+    """One value. `known` is the fact behind it, where it is one; `spread` the ends of its range.
+
+    `within`: the place of another subject in whose range this best value lies, so that it may not be the best.
+    """
 
     value: Value
     best: bool = False
     known: Known | None = None
+    spread: tuple[float, float] | None = None
+    within: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
-    """One property of all subjects. `differs`: they are not all the same; a missing value is not known to be."""
+    """One property of all subjects. `differs`: they are not all the same; a missing value is not known to be.
+
+    `mixed`: the values do not mean the same, so none of them is best.
+    """
 
     property: Property
     cells: tuple[Cell, ...]
     differs: bool
+    mixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +63,24 @@ def _row(prop: Property, subjects: Sequence[Subject]) -> ComparedRow | None:
     values = [prop.read(subject) for subject in subjects]
     if all(value is None or value == subject.title for value, subject in zip(values, subjects, strict=True)):
         return None
-    best = _best(values, prop.better)
-    cells = tuple(Cell(v, at in best, prop.known(s)) for at, (v, s) in enumerate(zip(values, subjects, strict=True)))
-    return ComparedRow(prop, cells, any(not _same(values[0], other) for other in values[1:]))
+    ranked = prop.better is not Better.NEITHER
+    meanings = {prop.comparable(subject) for value, subject in zip(values, subjects, strict=True) if value is not None}
+    mixed = ranked and len(meanings) > 1
+    best = set() if mixed else _best(values, prop.better)
+    spreads = [prop.spread(subject) for subject in subjects]
+    cells = tuple(
+        Cell(value, at in best, prop.known(subject), spreads[at], _within(value, at, best, spreads))
+        for at, (value, subject) in enumerate(zip(values, subjects, strict=True))
+    )
+    return ComparedRow(prop, cells, any(not _same(values[0], other) for other in values[1:]), mixed)
+
+
+def _within(value: Value, at: int, best: set[int], spreads: Sequence[tuple[float, float] | None]) -> int | None:
+    """Whose range a best value lies in, of those that are not best."""
+    if at not in best or not isinstance(value, float | int):
+        return None
+    others = ((place, ends) for place, ends in enumerate(spreads) if ends is not None and place not in best)
+    return next((place for place, (low, high) in others if low <= value <= high), None)
 
 
 def _best(values: Sequence[Value], better: Better) -> set[int]:

@@ -11,11 +11,9 @@ from gpuplanner.ui.catalog_place.link_row import LinkRow
 from gpuplanner.ui.compare_place.compare_table import LEAST_WIDTH, NAME_WIDTH
 from gpuplanner.ui.compare_place.subjects import Subject
 from gpuplanner.ui.compare_place.wording import about
+from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.label import Ink, Label
-
-HEADS_HEIGHT = 72
-"""A name of two lines, and the small buttons below it."""
 
 
 class Head(QWidget):
@@ -28,8 +26,12 @@ class Head(QWidget):
 
     def __init__(self, appearance: Appearance, subject: Subject, *, first: bool, last: bool) -> None:
         super().__init__()
-        self.name = LinkRow(appearance, subject.title, note=about(subject, appearance), strong=True)
+        says = about(subject, appearance)
+        self.name = LinkRow(appearance, subject.title, strong=True)
+        self.name.setAccessibleName(f"{subject.title} · {says}")
         self.name.clicked.connect(self.opened)
+        self.about = Label(appearance, says, TextRole.LABEL, Ink.MUTED, wrap=True)
+        self.about.setContentsMargins(6, 0, 6, 0)
         self.plan = _small(appearance, "compareui.plan_with", "sliders-horizontal")
         self.plan.clicked.connect(self.planned)
         self.plan.setEnabled(subject.plan_path is not None)
@@ -50,6 +52,8 @@ class Head(QWidget):
         layout.setContentsMargins(2, 0, 2, 0)
         layout.setSpacing(2)
         layout.addWidget(self.name)
+        layout.addWidget(self.about)
+        layout.addStretch(1)
         layout.addLayout(buttons)
         self.setMinimumWidth(LEAST_WIDTH)
 
@@ -91,6 +95,13 @@ class Heads(QWidget):
         self.setMinimumWidth(NAME_WIDTH + len(subjects) * LEAST_WIDTH)
         if at is not None and self.heads:
             self.heads[min(at, len(self.heads) - 1)].name.setFocus()
+
+    def height_at(self, width: int) -> int:
+        """How high the heads are in a table of this width: nothing of what they say is cut."""
+        if not self.heads:
+            return 0
+        column = max(LEAST_WIDTH, (max(width, self.minimumWidth()) - NAME_WIDTH) // len(self.heads))
+        return max(head.heightForWidth(column) for head in self.heads)
 
     def _connect(self, head: Head, subject: Subject) -> None:
         pin = subject.pin

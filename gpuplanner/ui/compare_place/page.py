@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLay
 from gpuplanner.messages import msg
 from gpuplanner.ui.background import Cancel
 from gpuplanner.ui.compare_place.compare_table import CompareTable, GroupLine, RowLine
-from gpuplanner.ui.compare_place.comparison import ComparedGroup, compare
+from gpuplanner.ui.compare_place.comparison import ComparedGroup, ComparedRow, compare
 from gpuplanner.ui.compare_place.export import CompareExport
-from gpuplanner.ui.compare_place.heads import HEADS_HEIGHT, Heads
+from gpuplanner.ui.compare_place.heads import Heads
 from gpuplanner.ui.compare_place.subjects import Subject, SubjectReader
 from gpuplanner.ui.compare_place.wording import cell_words
 from gpuplanner.ui.fields.text_field import Check
@@ -19,6 +19,7 @@ from gpuplanner.ui.help_page.glossary import term_of
 from gpuplanner.ui.notices import NoticeAction
 from gpuplanner.ui.pins import LEAST_PINS, MOST_PINS, Pin, PinKind, Pins
 from gpuplanner.ui.places import Context, Heading, Location, Page, PageAction
+from gpuplanner.ui.plan_titles import Titles
 from gpuplanner.ui.settings import WINDOW
 from gpuplanner.ui.tokens import GAP, Verdict
 from gpuplanner.ui.widgets.card import Card
@@ -26,8 +27,6 @@ from gpuplanner.ui.widgets.empty_state import EmptyState
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.scrolling import scrolling
 
-_ROOMY = 960
-"""From this width on the top bar has room for all actions."""
 _ONLY = WINDOW + "compare.only_differences"
 
 
@@ -37,7 +36,6 @@ class ComparePage(Page):
     def __init__(self, context: Context) -> None:
         super().__init__()
         self._context = context
-        self._roomy = True
         appearance = self._appearance = context.appearance
         self.pins = Pins(context.settings)
         self._reader: SubjectReader | None = None
@@ -47,10 +45,11 @@ class ComparePage(Page):
         self.only.setChecked(context.settings.kept(_ONLY, False) is True)
         self.only.toggled.connect(self._toggle_only)
         self.count = Label(appearance, "", ink=Ink.MUTED)
+        self.remark = Label(appearance, "", ink=Ink.MUTED, wrap=True)
+        self._titles = Titles(appearance, ["sample", *context.workspace.presets])
         self.heads = Heads(appearance)
         self.table = CompareTable(appearance)
         self._head_area, self.area = scrolling(self.heads), scrolling(self.table)
-        self._head_area.setFixedHeight(HEADS_HEIGHT)
         self.export = CompareExport(context, self)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._filled())
@@ -81,7 +80,7 @@ class ComparePage(Page):
                 PageAction("export", msg("compareui.export"), self._export, shortcut="Ctrl+E", enabled=full),
                 PageAction("csv", msg("compareui.copy.csv"), self.copy_csv, enabled=full, in_bar=False),
                 PageAction("markdown", msg("compareui.copy.markdown"), self.copy_markdown, enabled=full),
-                PageAction("clear", msg("compareui.clear"), self.clear, enabled=pins > 0, in_bar=self._roomy),
+                PageAction("clear", msg("compareui.clear"), self.clear, enabled=pins > 0),
                 PageAction("only", msg("compareui.only"), self.only.toggle, enabled=full, in_bar=False),
             ),
         )
@@ -93,10 +92,7 @@ class ComparePage(Page):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        roomy = self.width() >= _ROOMY
-        if roomy != self._roomy:
-            self._roomy = roomy
-            self.headingChanged.emit()
+        self._fit_heads()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -188,13 +184,26 @@ class ComparePage(Page):
         for group in self.groups:
             lines.append(GroupLine(text(group.title)))
             for row in group.rows:
-                cells = tuple(cell_words(row, cell, self._appearance) for cell in row.cells)
+                cells = tuple(cell_words(row, cell, self._appearance, self.subjects) for cell in row.cells)
                 lines.append(RowLine(text(row.property.title), row.differs, cells, term_of(row.property.id)))
         differing = sum(row.differs for group in compare(self.subjects) for row in group.rows)
         self.count.say(msg("compareui.differing", count=differing))
         self.heads.show_subjects(self.subjects)
+        self._fit_heads()
+        self._say_remark([row for group in self.groups for row in group.rows])
         self.table.show_lines(lines, len(self.subjects))
         self._stack.setCurrentIndex(0)
+
+    def _say_remark(self, shown: Sequence[ComparedRow]) -> None:
+        """Why something is not best, in one line above the table."""
+        unsure = any(cell.within is not None for row in shown for cell in row.cells)
+        remarks = [msg("compareui.mixed")] if any(row.mixed for row in shown) else []
+        remarks += [msg("compareui.within.note")] if unsure else []
+        self.remark.say(" · ".join(map(self._appearance.text, remarks)))
+        self.remark.setVisible(bool(remarks))
+
+    def _fit_heads(self) -> None:
+        self._head_area.setFixedHeight(self.heads.height_at(self._head_area.viewport().width()))
 
     def _show_empty(self) -> None:
         if self.empty is not None:
@@ -217,7 +226,7 @@ class ComparePage(Page):
         self._stack.setCurrentWidget(self.empty)
 
     def _read(self, _cancel: Cancel) -> SubjectReader:
-        return SubjectReader(self._context.workspace.catalog)
+        return SubjectReader(self._context.workspace.catalog, self._titles.of)
 
     def _was_read(self, reader: SubjectReader) -> None:
         self._reader = reader
@@ -233,6 +242,7 @@ class ComparePage(Page):
         tools.addWidget(self.count)
         tools.addStretch(1)
         card.body.addLayout(tools)
+        card.body.addWidget(self.remark)
         card.body.addWidget(self._head_area)
         card.body.addWidget(self.area, 1)
         _scroll_together(self._head_area, self.area)

@@ -8,6 +8,7 @@ from gpuplanner.catalog.entries import Gpu, GpuProperty, InstanceProperty, Model
 from gpuplanner.catalog.table.contents import kv_bytes_per_token, sixteen_bit_rate
 from gpuplanner.facts import Known
 from gpuplanner.messages import Message, MessageValue, msg
+from gpuplanner.ui.catalog_place.catalog_words import TRANSLATED
 from gpuplanner.ui.compare_place.subjects import Subject
 from gpuplanner.units import Unit
 
@@ -25,7 +26,12 @@ Value = float | MessageValue | None
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """One row. `known` gives the fact behind a value, where it is one."""
+    """One row. `known` gives the fact behind a value, where it is one.
+
+    `in_catalog`: a text of the catalog, which may have words beside names. `spread` gives the ends of a value's range.
+    `comparable` says of a subject with whom it shares what the value means: values of others are neither better nor
+    worse.
+    """
 
     id: str
     title: Message
@@ -33,6 +39,9 @@ class Property:
     unit: Unit = Unit.TEXT
     better: Better = Better.NEITHER
     known: Callable[[Subject], Known | None] = lambda _subject: None
+    in_catalog: bool = False
+    spread: Callable[[Subject], tuple[float, float] | None] = lambda _subject: None
+    comparable: Callable[[Subject], object] = lambda _subject: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +66,32 @@ METRICS: Mapping[str, tuple[Unit, Better]] = {
     "usd_per_mtoken": (Unit.MONEY_PER_MTOKEN, _LESS),
     "usd_per_hour": (Unit.MONEY_PER_HOUR, _LESS),
     "usd_per_month": (Unit.MONEY, _LESS),
+    "image_batch_s": (Unit.SECOND, _LESS),
+    "diffusion_step_s": (Unit.SECOND, _LESS),
+    "vision_step_s": (Unit.SECOND, _LESS),
+    "generated_per_s": (Unit.PER_S, _MORE),
+    "images_per_s": (Unit.PER_S, _MORE),
+    "usd_per_kgenerated": (Unit.MONEY, _LESS),
+    "usd_per_kimage": (Unit.MONEY, _LESS),
+    "recording_s": (Unit.SECOND, _LESS),
+    "audio_s_per_s": (Unit.PER_S, _MORE),
+    "usd_per_kaudio_s": (Unit.MONEY, _LESS),
+    "frame_s": (Unit.SECOND, _LESS),
+    "relative_speed": (Unit.COUNT, _MORE),
+    "usd_per_kframe": (Unit.MONEY, _LESS),
+    "science_step_s": (Unit.SECOND, _LESS),
+    "science_steps_per_s": (Unit.PER_S, _MORE),
+    "usd_per_kstep": (Unit.MONEY, _LESS),
+    "live_streams": (Unit.COUNT, _MORE),
+    "video_s_per_s": (Unit.PER_S, _MORE),
+    "usd_per_kvideo_s": (Unit.MONEY, _LESS),
     "item_step_s": (Unit.SECOND, _LESS),
     "items_per_s": (Unit.PER_S, _MORE),
     "usd_per_kitem": (Unit.MONEY, _LESS),
     "power_w": (Unit.WATT, _LESS),
 }
 """What a search gives for a machine, with its unit and which way is better."""
+_OF_JOB = frozenset({"job_s", "job_usd"})
 _RATES = (
     GpuProperty.BF16_FLOP_PER_S,
     GpuProperty.FP16_FLOP_PER_S,
@@ -94,14 +123,50 @@ def _plan() -> tuple[Property, ...]:
     def fit(subject: Subject) -> Value:
         return msg(f"fit.{subject.candidate.fit}") if subject.candidate and subject.candidate.fit else None
 
+    def spread(name: str) -> Callable[[Subject], tuple[float, float] | None]:
+        return lambda subject: subject.candidate.ranges.get(name) if subject.candidate else None
+
+    def link(subject: Subject) -> Value:
+        topology = subject.candidate.topology if subject.candidate is not None else ""
+        if topology in {"", "single"}:
+            return msg("compareui.link.single") if topology else None
+        return (subject.gpu.link_kind if subject.gpu is not None and topology != "pcie" else "") or "PCIe"
+
     return (
-        Property("plan", msg("compareui.plan"), lambda s: (s.candidate.plan or None) if s.candidate else None),
+        Property("plan", msg("compareui.plan"), lambda s: s.plan or None),
         Property("fit", msg("compareui.fit"), fit),
         *(
-            Property(name, msg(f"metric.{name}"), metric(name), unit, better)
+            Property(
+                name,
+                msg(f"metric.{name}"),
+                metric(name),
+                unit,
+                better,
+                spread=spread(name),
+                comparable=_same_job if name in _OF_JOB else _same_kind,
+            )
             for name, (unit, better) in METRICS.items()
         ),
+        Property("link_used", msg("compareui.link_used"), link, in_catalog=True),
+        Property(
+            "link_used_rate",
+            msg("compareui.link_used_rate"),
+            lambda s: s.candidate.link_bytes_per_s if s.candidate is not None and link(s) is not None else None,
+            Unit.BYTE_PER_S,
+            _MORE,
+        ),
     )
+
+
+def _same_kind(subject: Subject) -> object:
+    """Results mean the same for one kind of workload; nobody knows which where it was not kept."""
+    kind = subject.candidate.kind if subject.candidate is not None else ""
+    return kind or subject.pin.key
+
+
+def _same_job(subject: Subject) -> object:
+    """A job is as long as its plan says."""
+    return _same_kind(subject), subject.candidate.plan if subject.candidate is not None else ""
 
 
 def _price() -> tuple[Property, ...]:
@@ -159,8 +224,13 @@ def _together() -> tuple[Property, ...]:
         return read
 
     memory, rate, bandwidth = GpuProperty.MEMORY_BYTES, GpuProperty.BF16_FLOP_PER_S, GpuProperty.HBM_BYTES_PER_S
+
+    def nodes(subject: Subject) -> Value:
+        return float(subject.candidate.nodes) if subject.candidate is not None else None
+
     return (
         Property("gpus", msg("compareui.gpus"), lambda s: s.gpus, Unit.COUNT),
+        Property("nodes", msg("compareui.nodes"), nodes, Unit.COUNT),
         Property("memory_total", msg("compareui.memory_total"), total(memory), Unit.BYTE, _MORE),
         Property("bf16_total", msg("compareui.bf16_total"), total(rate), Unit.FLOP_PER_S, _MORE),
         Property("hbm_total", msg("compareui.hbm_total"), total(bandwidth), Unit.BYTE_PER_S, _MORE),
@@ -180,14 +250,14 @@ def _gpu() -> tuple[Property, ...]:
         Property("memory_type", msg("search.column.memory_type"), word("memory_type")),
         _of_gpu(GpuProperty.HBM_BYTES_PER_S, Unit.BYTE_PER_S, _MORE),
         *(_of_gpu(rate, Unit.FLOP_PER_S, _MORE) for rate in _RATES),
-        Property("link_kind", msg("search.column.link_kind"), word("link_kind")),
+        Property("link_kind", msg("search.column.link_kind"), word("link_kind"), in_catalog=True),
         _of_gpu(GpuProperty.LINK_BYTES_PER_S, Unit.BYTE_PER_S, _MORE),
         _of_gpu(GpuProperty.PCIE_GENERATION, Unit.COUNT, _MORE),
         _of_gpu(GpuProperty.L2_BYTES, Unit.BYTE, _MORE),
         _of_gpu(GpuProperty.POWER_W, Unit.WATT, _LESS),
         _of_gpu(GpuProperty.MIG_SLICES, Unit.COUNT, _MORE),
         Property("architecture", msg("search.column.architecture"), word("architecture")),
-        Property("form_factor", msg("search.column.form_factor"), word("form_factor")),
+        Property("form_factor", msg("search.column.form_factor"), word("form_factor"), in_catalog=True),
         Property("compute_capability", msg("search.column.compute_capability"), word("compute_capability")),
         Property("release_date", msg("search.column.release_date"), word("release_date")),
     )
@@ -214,7 +284,7 @@ def _host() -> tuple[Property, ...]:
 
     return (
         *(_of_instance(name, unit) for name, unit in names),
-        *(Property(name, msg(f"search.column.{name}"), word(name)) for name in words),
+        *(Property(name, msg(f"search.column.{name}"), word(name), in_catalog=name in TRANSLATED) for name in words),
     )
 
 

@@ -1,5 +1,6 @@
 """What is compared: a pin with the entries of the catalog behind it. No Qt."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpuplanner.catalog.catalog import Catalog
@@ -14,7 +15,8 @@ from gpuplanner.ui.pins import Pin, PinKind, PinnedCandidate
 class Subject:
     """One column of the comparison. What does not apply to it, or is not in the catalog any more, is None.
 
-    `offer` is the instance whose price counts: the cheapest one with a GPU, or the instance itself.
+    `plan` is what the plan of a candidate is called. `offer` is the instance whose price counts: the cheapest one with
+    a GPU, or the instance itself.
     """
 
     pin: Pin
@@ -24,6 +26,7 @@ class Subject:
     instance: Instance | None = None
     model: Model | None = None
     candidate: PinnedCandidate | None = None
+    plan: MessageValue = ""
     usd_per_hour: float | None = None
     usd_per_gpu: float | None = None
     offer: Instance | None = None
@@ -60,8 +63,10 @@ class Subject:
 class SubjectReader:
     """Looks up what stands behind pins. Made once for a catalog, in another thread."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, plan_title: Callable[[str], MessageValue] = str) -> None:
+        """`plan_title` says what a plan is called that has this name."""
         self._catalog = catalog
+        self._plan_title = plan_title
         self._prices = Prices(catalog)
         self._offers = Offers(catalog)
 
@@ -118,13 +123,15 @@ class SubjectReader:
             return _gone(pin)
         instance = self._catalog.instances.get(candidate.instance_id)
         usd_per_hour = candidate.metrics.get("usd_per_hour")
+        plan = self._plan_title(candidate.plan) if candidate.plan else msg("compareui.plan.unnamed")
         return Subject(
             pin,
             candidate.title,
-            (_offer(candidate, instance), candidate.plan or msg("compareui.plan.unnamed")),
+            (_offer(candidate, instance), plan),
             self._catalog.gpus.get(candidate.gpu_id),
             instance,
             candidate=candidate,
+            plan=plan,
             usd_per_hour=usd_per_hour,
             usd_per_gpu=usd_per_hour / candidate.gpus if usd_per_hour is not None else None,
             offer=instance,

@@ -11,6 +11,7 @@ from gpuplanner.engine.machine import Machine, Topology
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.catalog_place.catalog_words import in_words
 from gpuplanner.ui.fields.quantities import Quantity
 from gpuplanner.ui.plan_place.wizard.fields import Control, Field, choice_text
 from gpuplanner.ui.widgets.figure_label import range_text
@@ -50,7 +51,7 @@ def way_parts(way: Way) -> list[MessageValue]:
     return parts
 
 
-def link_text(machine: Machine) -> MessageValue | None:
+def link_text(machine: Machine) -> str | None:
     """How the GPUs of a node reach each other, None for one GPU."""
     match machine.topology:
         case Topology.SINGLE:
@@ -63,11 +64,11 @@ def link_text(machine: Machine) -> MessageValue | None:
 
 def way_text(estimate: Estimate, appearance: Appearance) -> str:
     """`TP 2 · NVLink 4`."""
-    parts = way_parts(estimate.way)
+    parts = [appearance.said(part) for part in way_parts(estimate.way)]
     link = link_text(estimate.machine)
     if link is not None:
-        parts.append(link)
-    return " · ".join(appearance.said(part) for part in parts)
+        parts.append(in_words(link, appearance))
+    return " · ".join(parts)
 
 
 def limiting(estimate: Estimate) -> tuple[Limit, float] | None:

@@ -30,7 +30,7 @@ from gpuplanner.ui.plan_place.own_plans import OwnPlans
 from gpuplanner.ui.plan_place.plan_catalog import PlanCatalog
 from gpuplanner.ui.plan_place.plan_workspace import PlanWorkspace
 from gpuplanner.ui.plan_place.taking import Taking
-from gpuplanner.ui.plan_place.titles import Titles
+from gpuplanner.ui.plan_titles import Titles
 from gpuplanner.ui.settings import WINDOW, Settings
 from gpuplanner.ui.tokens import Verdict
 from gpuplanner.workload.model_choice import ModelChoice
@@ -277,7 +277,11 @@ class PlanPresenter(QObject):
 
     def toggle_pin(self, candidate: Candidate) -> None:
         """Take a machine with its numbers into the comparison, or out of it."""
-        if not self.pins.toggle(candidate_pin(candidate, self.plan)):
+        estimate = None
+        with suppress(InputError):
+            # Without ranges it can be compared all the same.
+            estimate = self._workspace.estimate(candidate.plan)
+        if not self.pins.toggle(candidate_pin(candidate, self.plan, estimate)):
             self._notices.say(msg("planui.pins_full", most=MOST_PINS), Verdict.WARN)
         self.pinsChanged.emit()
 

@@ -13,7 +13,7 @@ from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
 from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
 from gpuplanner.ui.plan_place.captions import ago
-from gpuplanner.ui.plan_place.titles import Titles
+from gpuplanner.ui.plan_titles import Titles
 from gpuplanner.ui.tokens import GAP, RADIUS_FIELD
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card, line

@@ -11,7 +11,7 @@ from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
 from gpuplanner.ui.tokens import RADIUS_FIELD
 from gpuplanner.ui.widgets.clickable import Clickable
-from gpuplanner.units import Shown
+from gpuplanner.units import Shown, Unit
 
 MISSING = "—"
 
@@ -20,8 +20,13 @@ def range_text(appearance: Appearance, figure: Figure) -> str:
     """The range of a figure, "27 – 36"; the unit is said where the ends differ in it. Empty for an exact figure."""
     if figure.exact or figure.low == figure.high:
         return ""
-    low, high = appearance.show(figure.low, figure.unit), appearance.show(figure.high, figure.unit)
-    unit = appearance.show(figure.value, figure.unit).unit
+    return spread_text(appearance, figure.value, (figure.low, figure.high), figure.unit)
+
+
+def spread_text(appearance: Appearance, value: float, spread: tuple[float, float], in_unit: Unit) -> str:
+    """The ends of a range as they stand under a value."""
+    low, high = (appearance.show(end, in_unit) for end in spread)
+    unit = appearance.show(value, in_unit).unit
     if low.unit == high.unit == unit:
         return f"{low.number} – {high.number}"
     return f"{low} – {high}"

@@ -333,6 +333,7 @@ def test_machines_are_pinned_and_compared(page, went, settings):
     pins: Any = Pins(settings).all()
     assert [pin.candidate.gpus for pin in pins] == [page.machines._candidates[i].machine.gpus for i in ids]
     assert pins[0].candidate.metrics["tpot_s"] == pytest.approx(0.024)
+    assert pins[0].candidate.ranges["tpot_s"] == pytest.approx((0.024 * 0.87, 0.024 * 1.16))
     assert table.rows.look(table.rows.row(0), table.rows.columns[0]).check
     compare = next(a for a in page.heading().actions if a.id == "compare")
     assert compare.enabled
