@@ -44,7 +44,9 @@ def relative_speed(renderer: Renderer, known: Gpu, gpu: Gpu, efficiencies: Effic
         return RelativeSpeed(1.0, _spread(efficiencies, "same range", Rung.SAME_GPU, "rendering.why_same"), True)
     if own is not None and other is not None:
         value = formulas.relative_speed_by_score(own["score"], other["score"])
-        spread = _spread(efficiencies, "score range", Rung.OTHER_ARCHITECTURE, "rendering.why_score")
+        published = own.points > 0 and other.points > 0
+        rung, why = (Rung.OTHER_ARCHITECTURE, "score") if published else (Rung.ROOFLINE, "remembered")
+        spread = _spread(efficiencies, "score range", rung, f"rendering.why_{why}")
         return RelativeSpeed(value, spread, True)
     value = formulas.relative_speed_by_class(
         gpu.value(GpuProperty.FP32_FLOP_PER_S),

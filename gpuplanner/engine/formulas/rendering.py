@@ -5,14 +5,14 @@ from gpuplanner.figures import formula
 from gpuplanner.units import Unit
 
 
-@formula(Unit.RATIO, "score / known_score", "frames take as much less time as the score is higher")
+@formula(Unit.COUNT, "score / known_score", "frames take as much less time as the score is higher")
 def relative_speed_by_score(score: Number, known_score: Number) -> Number:
     """How many times as fast as the known GPU a GPU renders, where both have a score of the same benchmark."""
     return score / known_score
 
 
 @formula(
-    Unit.RATIO,
+    Unit.COUNT,
     "(fp32_flop_per_s / known_fp32_flop_per_s)^fp32_exponent · tracing_factor / known_tracing_factor",
     "renderers gain less than FP32 promises, and GPUs without ray-tracing cores trace on the others",
 )

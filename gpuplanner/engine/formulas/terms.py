@@ -464,7 +464,7 @@ TERM_UNITS: Mapping[str, Unit] = {
     "reduces": Unit.COUNT,
     "reference_bytes": Unit.BYTE,
     "reference_passes": Unit.COUNT,
-    "relative_speed": Unit.RATIO,
+    "relative_speed": Unit.COUNT,
     "renditions": Unit.COUNT,
     "repair_s": Unit.SECOND,
     "repeated": Unit.COUNT,
