@@ -205,8 +205,9 @@ class Workspace:
         """The answer to a question about a plan on the machine it names (see `engine/answers`)."""
         from gpuplanner.engine.answers.answering import answered
 
+        own = self._own_in_use()
         return answered(
-            question, plan, *self._subject(plan), self.efficiencies, self.catalog.rules, explained=explained
+            question, plan, *self._subject(plan), self.efficiencies, self.catalog.rules, own, explained=explained
         )
 
     def slicing(self, plan: Plan, usd_per_hour: float | None = None) -> "Slicing":

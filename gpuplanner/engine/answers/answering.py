@@ -1,6 +1,6 @@
 """Answers a question about a plan on its machine, with the derivation of every figure where that is asked for."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gpuplanner.catalog.efficiency import Efficiencies
@@ -11,6 +11,8 @@ from gpuplanner.engine.deriving import derived
 from gpuplanner.engine.limits import missing_fact
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.origins import WatchedEfficiencies, finder
+from gpuplanner.engine.own_links import OwnLink
+from gpuplanner.engine.own_measurements import OwnMeasurement, with_own_origin
 from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Origin, recording
 from gpuplanner.messages import InputError
@@ -26,23 +28,27 @@ def answered(
     machine: Machine,
     efficiencies: Efficiencies,
     rules: Iterable[Rule] = (),
+    own: Sequence[OwnMeasurement | OwnLink] = (),
     *,
     explained: bool = False,
 ) -> Answer:
-    """The answer to a question about a plan. `explained`: with the derivation of every figure.
+    """The answer to a question about a plan. `own`: what the person measured; `explained`: with every derivation.
 
     Raises InputError when the question cannot be asked of this plan, or when a fact is missing that it needs.
     """
     try:
         if not explained:
-            return question(Asking(plan, subject, machine, efficiencies, rules))
+            return question(Asking(plan, subject, machine, efficiencies, rules, own))
         watched = WatchedEfficiencies(efficiencies)
-        asking = Asking(plan, subject, machine, watched, rules)
+        asking = Asking(plan, subject, machine, watched, rules, own)
         with recording() as kept:
             answer = question(asking)
     except MissingFactError as error:
         raise InputError(missing_fact(error)) from None
-    finders = [finder(made.plan, subject, made.machine, made.way, watched.used) for made in asking.made]
+    finders = [
+        with_own_origin(finder(made.plan, subject, made.machine, made.way, watched.used), made.own)
+        for made in asking.made
+    ]
 
     def find(name: str, value: Any) -> Origin | None:
         found = asking.origin_of(name, value)

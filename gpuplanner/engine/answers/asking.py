@@ -4,7 +4,7 @@ Everything that is estimated, looked up or typed in goes through here, so that a
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gpuplanner.catalog.efficiency import Efficiencies, Efficiency
@@ -14,6 +14,8 @@ from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.host import Duty
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.own_links import OwnLink
+from gpuplanner.engine.own_measurements import OwnMeasurement
 from gpuplanner.figures import Certainty, Figure, Origin, exact, unrecorded
 from gpuplanner.messages import msg
 from gpuplanner.units import HOURS_PER_MONTH, Unit
@@ -26,7 +28,13 @@ class Asking:
     """One question being answered."""
 
     def __init__(
-        self, plan: Plan, subject: Any, machine: Machine, efficiencies: Efficiencies, rules: Iterable[Rule] = ()
+        self,
+        plan: Plan,
+        subject: Any,
+        machine: Machine,
+        efficiencies: Efficiencies,
+        rules: Iterable[Rule] = (),
+        own: Sequence[OwnMeasurement | OwnLink] = (),
     ) -> None:
         self.plan = plan
         self.subject = subject
@@ -34,27 +42,30 @@ class Asking:
         self.efficiencies = efficiencies
         self.made: list[Estimate] = []
         self._rules = tuple(rules)
+        self._own = tuple(own)
         self._base: Estimate | None = None
         self._origins: dict[str, list[tuple[float, Origin]]] = {}
 
     @property
     def base(self) -> Estimate:
-        """The plan's estimate as it stands. Raises InputError when it cannot be run on its machine."""
+        """The plan's estimate as it stands, with what the person measured of it.
+
+        Raises InputError when it cannot be run on its machine.
+        """
         if self._base is None:
-            self._base = self.estimate()
+            self._base = self._estimated(self.plan, self.machine, self._own)
         return self._base
 
     def estimate(self, machine: Machine | None = None, **changed: Any) -> Estimate:
-        """The plan's estimate, on another machine or with fields of its workload changed.
+        """The plan's estimate, on another machine or with fields of its workload changed, to be compared with others.
 
+        A measurement of one of them would make it differ from the rest, so that none counts.
         Raises InputError when the plan cannot be run so.
         """
         plan = self.plan
         if changed:
             plan = plan.model_copy(update={"workload": plan.workload.model_copy(update=changed)})
-        made = estimate(plan, self.subject, machine or self.machine, self.efficiencies, self._rules)
-        self.made.append(made)
-        return made
+        return self._estimated(plan, machine or self.machine)
 
     def trial(self, machine: Machine, **changed: Any) -> Estimate:
         """An estimate of which nothing but its verdict and its numbers is used: no explanation leads to it."""
@@ -104,6 +115,11 @@ class Asking:
             return None
         known = self._origins.get(name, ())
         return next((origin for kept, origin in known if math.isclose(value, kept, rel_tol=1e-12)), None)
+
+    def _estimated(self, plan: Plan, machine: Machine, own: Sequence[OwnMeasurement | OwnLink] = ()) -> Estimate:
+        made = estimate(plan, self.subject, machine, self.efficiencies, self._rules, own)
+        self.made.append(made)
+        return made
 
     def _keep(self, term: str, value: float, certainty: Certainty, how: str) -> None:
         self._origins.setdefault(term, []).append((value, Origin(certainty, note=msg(f"answers.origin.{how}"))))
