@@ -1,6 +1,6 @@
 """Estimates making images and clips with a diffusion model: verdict, time of a batch, rates, what would make it fit."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpuplanner.catalog.efficiency import Efficiencies
@@ -17,6 +17,7 @@ from gpuplanner.engine.diffusion_pipeline import (
 )
 from gpuplanner.engine.diffusion_rates import EIGHT_BITS, TABLE, is_native
 from gpuplanner.engine.estimate import Estimate, Fit
+from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gpu_memory import slice_memory_bytes
 from gpuplanner.engine.formulas.items import item_step_seconds
 from gpuplanner.engine.goals import goals_of
@@ -32,6 +33,8 @@ from gpuplanner.workload.diffusion import Diffusion, DiffusionPrecision, Diffusi
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.training import AttentionKernel
 
+NEARLY_FULL = 0.9
+"""From this share of the usable memory on, drivers for Windows move allocations to host memory instead of failing."""
 NAMES = ItemNames("image_batch", "image_batch_s", "generated_per_s", "generated_per_s_per_gpu")
 MEASURED_UNETS = ("unet",)
 
@@ -47,9 +50,10 @@ def estimate_diffusion(plan: Plan, network: DiffusionNetwork, machine: Machine, 
     sizes = sizes_of(work, network)
     usable = slice_memory_bytes(usable_bytes(machine.gpu, efficiencies), float(machine.gpu_fraction))
     time_spread = time_range(network, machine, efficiencies)
+    phases = memory_phases(work, network, sizes, efficiencies)
     step = Step(
         usable_bytes=usable,
-        bytes_by_phase=memory_phases(work, network, sizes, efficiencies),
+        bytes_by_phase=phases,
         seconds=pipeline_seconds(work, network, sizes, machine, efficiencies),
         items=float(work.at_once),
         memory_spread=memory_range(network, efficiencies),
@@ -65,8 +69,15 @@ def estimate_diffusion(plan: Plan, network: DiffusionNetwork, machine: Machine, 
         goals=goals_of(work.rate_goal, NAMES.rate, work.deadline_s, work.latency_goal_s, NAMES.each),
         choices=_choices(sizes),
         metrics={"denoise_step_s": _step_figure(work, network, sizes, machine, efficiencies, time_spread)},
-        remarks=tuple(_remarks(work, network, sizes, machine.gpu)),
+        remarks=(*_remarks(work, network, sizes, machine.gpu), *near_full(phases, float(usable))),
     )
+
+
+def near_full(phases: Mapping[str, Mapping[str, Number]], usable_bytes: float) -> Iterator[Message]:
+    """A remark where the peak is so near to what there is, or above it, that a driver may spill unnoticed."""
+    peak = max(sum(float(value) for value in parts.values()) for parts in phases.values())
+    if peak > NEARLY_FULL * usable_bytes:
+        yield msg("diffusion.near_full")
 
 
 def _choices(sizes: Sizes) -> dict[str, str]:

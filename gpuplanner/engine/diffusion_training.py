@@ -6,6 +6,7 @@ from typing import Any
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.catalog.networks import DiffusionNetwork
+from gpuplanner.engine.diffusion import near_full
 from gpuplanner.engine.diffusion_rates import BITS, EIGHT_BITS, TABLE
 from gpuplanner.engine.diffusion_train_run import Run, run_of, stored_precision, training_phases, training_seconds
 from gpuplanner.engine.estimate import Estimate, Fit
@@ -39,9 +40,10 @@ def estimate_diffusion_training(
     work = _work(plan)
     run = run_of(work, network, machine)
     usable = slice_memory_bytes(usable_bytes(machine.gpu, efficiencies), float(machine.gpu_fraction))
+    phases = training_phases(work, network, machine, efficiencies)
     step = Step(
         usable_bytes=usable,
-        bytes_by_phase=training_phases(work, network, machine, efficiencies),
+        bytes_by_phase=phases,
         seconds=training_seconds(work, network, machine, efficiencies),
         items=work.micro_batch * run.micro_batches,
         memory_spread=memory_range(efficiencies),
@@ -57,7 +59,7 @@ def estimate_diffusion_training(
         goals=goals_of(work.rate_goal, NAMES.rate, work.deadline_s),
         choices={"size": f"{run.sizes.width} × {run.sizes.height}", "frames": str(run.sizes.frames)},
         metrics={"trained_parameters": _trained(run)},
-        remarks=tuple(_remarks(work, network, run, machine.gpu)),
+        remarks=(*_remarks(work, network, run, machine.gpu), *near_full(phases, float(usable))),
     )
 
 

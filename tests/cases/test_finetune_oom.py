@@ -5,8 +5,10 @@ import pytest
 from gpuplanner.catalog.names import names_of
 from gpuplanner.engine.estimate import Estimate, Fit
 from gpuplanner.engine.estimating import estimate
+from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machines import bare
 from gpuplanner.units import GB, GIB
+from gpuplanner.workload.diffusion_training import DiffusionTraining
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.training import Training
@@ -306,3 +308,42 @@ def test_ft28_a_share_of_80_per_cent_for_the_rollout_leaves_too_little_to_train(
     )
     assert much.fit in NOT
     assert less.fit in RUNS
+
+
+@pytest.fixture(scope="module")
+def image_run(shipped_catalog, shipped_efficiencies):
+    def made(model: str, gpu: str, **wanted: object) -> Estimate:
+        network = shipped_catalog.models[model].network
+        workload = DiffusionTraining(model=ModelChoice(catalog_id=model), **wanted)
+        return estimate(Plan(workload=workload), network, bare(shipped_catalog.gpus[gpu], 1), shipped_efficiencies)
+
+    return made
+
+
+def test_ft29_flux_lora_needs_42_gb_and_much_host_memory(image_run):
+    made = image_run("FLUX.1-dev", "nvidia-a100-sxm4-80gb", width=1024, height=1024, lora_rank=16)
+    assert made.memory.needed.value / GIB == pytest.approx(42, rel=0.15)
+    assert made.fit in RUNS
+    ram = next(need.need for need in made.host if need.id == "ram")
+    assert ram.high >= 50 * GB
+    kept = image_run("FLUX.1-dev", "nvidia-a100-sxm4-80gb", width=1024, height=1024, checkpointing=False)
+    assert kept.fit in NOT
+
+
+def test_ft30_flux_lora_on_an_fp8_base_fits_a_4090_at_512_and_not_at_1024_by_four(image_run):
+    settings = {"weight_precision": "fp8", "cached": True, "lora_rank": 16}
+    small = image_run("FLUX.1-dev", "nvidia-rtx-4090", width=512, height=512, **settings)
+    assert small.memory.needed.value / GB == pytest.approx(15.3, rel=0.2)
+    large = image_run("FLUX.1-dev", "nvidia-rtx-4090", width=1024, height=1024, micro_batch=4, **settings)
+    assert (small.fit in RUNS, large.fit in NOT) == (True, True)
+    proposed = {message.id for message, _ in KINDS["diffusion-training"].changes(large, large.plan.workload)}
+    assert {"change.images_in_pass", "change.resolution"} <= proposed
+
+
+def test_ft31_sdxl_lora_by_four_spills_on_a_5090_and_one_or_two_do_not(image_run):
+    settings = {"width": 1024, "height": 1024, "checkpointing": False, "cached": True}
+    four = image_run("stable-diffusion-xl-base-1.0 UNet", "nvidia-rtx-5090", micro_batch=4, **settings)
+    assert "diffusion.near_full" in said(four)
+    one = image_run("stable-diffusion-xl-base-1.0 UNet", "nvidia-rtx-5090", micro_batch=1, **settings)
+    assert one.fit in RUNS
+    assert "diffusion.near_full" not in said(one)

@@ -1,0 +1,305 @@
+"""Image and clip models: counts against published parameters, properties over sizes and options, what is said."""
+
+from typing import Any
+
+import pytest
+
+from gpuplanner.catalog.diffusion_parts import DiffusionTransformer
+from gpuplanner.catalog.networks import DiffusionNetwork
+from gpuplanner.engine.diffusion import changes, estimate_diffusion
+from gpuplanner.engine.diffusion_pipeline import latents_of, sizes_of, step_pass, tiled
+from gpuplanner.engine.diffusion_stages import decoder_stages, denoiser_stages, encoder_stages
+from gpuplanner.engine.diffusion_training import estimate_diffusion_training
+from gpuplanner.engine.estimate import Estimate, Fit, Limit
+from gpuplanner.engine.machines import bare
+from gpuplanner.facts import MissingFactError
+from gpuplanner.messages import InputError
+from gpuplanner.workload.diffusion import Diffusion, DiffusionPrecision
+from gpuplanner.workload.diffusion_training import DiffusionTraining
+from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.plan import Plan
+from gpuplanner.workspace import Workspace
+
+SD15, SDXL = "stable-diffusion-v1-5 UNet", "stable-diffusion-xl-base-1.0 UNet"
+FLUX, WAN, COG = "FLUX.1-dev", "Wan2.1-T2V-14B", "CogVideoX-5b"
+H100, RTX4090, V100 = "nvidia-h100-sxm5-80gb", "nvidia-rtx-4090", "nvidia-v100-sxm2-16gb"
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    return Workspace(tmp_path_factory.mktemp("home"))
+
+
+def network(opened: Workspace, model: str) -> DiffusionNetwork:
+    found = opened.catalog.models[model].network
+    assert isinstance(found, DiffusionNetwork)
+    return found
+
+
+def made(opened: Workspace, model: str = SDXL, gpu: str = H100, gpus: int = 1, **fields: Any) -> Estimate:
+    work = Diffusion(model=ModelChoice(catalog_id=model), **fields)
+    machine = bare(opened.catalog.gpus[gpu], gpus)
+    return estimate_diffusion(Plan(workload=work), network(opened, model), machine, opened.efficiencies)
+
+
+def trained(opened: Workspace, model: str = SDXL, gpu: str = H100, gpus: int = 1, **fields: Any) -> Estimate:
+    work = DiffusionTraining(model=ModelChoice(catalog_id=model), **fields)
+    machine = bare(opened.catalog.gpus[gpu], gpus)
+    return estimate_diffusion_training(Plan(workload=work), network(opened, model), machine, opened.efficiencies)
+
+
+def seconds(found: Estimate) -> float:
+    return sum(part.figure.value for part in found.time)
+
+
+def parts(found: Estimate, phase: str) -> dict[str, float]:
+    return next({p.id: p.figure.value for p in each.parts} for each in found.memory.phases if each.id == phase)
+
+
+def said(found: Estimate) -> set[str]:
+    return {remark.id for remark in found.remarks}
+
+
+def weights(network: DiffusionNetwork) -> float:
+    """What the grids add up to; weights that image and text tokens share are counted once."""
+    stages = denoiser_stages(network.denoiser)
+    shared = 0.0
+    if isinstance(network.denoiser, DiffusionTransformer):
+        single = zip(network.denoiser.blocks, stages, strict=True)
+        shared = sum(stage.text_weights for blocks, stage in single if blocks.attends == "single")
+    return sum(s.linear_weights + s.conv_weights + s.text_weights for s in stages) - shared
+
+
+@pytest.mark.parametrize(("model", "tolerance"), [(SD15, 0.04), (SDXL, 0.02), ("Wan2.1-T2V-14B", 0.03)])
+def test_the_grids_add_up_to_the_published_parameters(opened, model, tolerance):
+    """What is left out are norms, biases and the embedding of time."""
+    found = network(opened, model)
+    assert weights(found) == pytest.approx(found.denoiser.parameters, rel=tolerance)
+    assert weights(found) < found.denoiser.parameters
+
+
+def test_no_network_counts_more_than_it_has(opened):
+    """Modulation by the time step is not multiplied at every position: up to a third of a transformer."""
+    for model in opened.catalog.models.values():
+        if isinstance(model.network, DiffusionNetwork):
+            assert 0.6 < weights(model.network) / model.network.denoiser.parameters < 1.0, model.id
+
+
+def test_the_autoencoder_adds_up_exactly(opened):
+    codec = network(opened, SD15).codec
+    counted = sum(s.linear_weights + s.conv_weights for s in (*encoder_stages(codec), *decoder_stages(codec)))
+    assert counted == pytest.approx(codec.parameters, rel=0.002)
+
+
+def test_a_step_of_sdxl_is_six_tera_operations_each_with_and_without_the_prompt(opened):
+    found, work = network(opened, SDXL), Diffusion(model=ModelChoice(catalog_id=SDXL), width=1024, height=1024)
+    once = step_pass(
+        work.model_copy(update={"guidance": False}), found, _sizes(work, found, False), opened.efficiencies
+    )
+    both = step_pass(work, found, _sizes(work, found, True), opened.efficiencies)
+    assert float(once.flops) == pytest.approx(6.3e12, rel=0.06)
+    assert float(both.attention_flops) == pytest.approx(2 * float(once.attention_flops))
+
+
+def _sizes(work: Diffusion, found: DiffusionNetwork, guided: bool) -> Any:
+    return sizes_of(work.model_copy(update={"guidance": guided}), found)
+
+
+def test_a_clip_has_its_first_frame_alone_and_four_in_each_latent_after(opened):
+    found = network(opened, WAN)
+    latents = latents_of(_sizes(Diffusion(model=ModelChoice(catalog_id=WAN)), found, True), found)
+    assert latents.frames == 21
+    assert latents.pixels == 1280 / 8 * 720 / 8
+
+
+@pytest.mark.parametrize("model", [SD15, SDXL, FLUX, WAN, COG])
+@pytest.mark.parametrize(
+    ("field", "less", "more"),
+    [("width", 512, 1024), ("height", 512, 1024), ("steps", 10, 20), ("at_once", 1, 4), ("frames", 5, 17)],
+)
+def test_more_of_anything_takes_longer_and_no_less_memory(opened, model, field, less, more):
+    base = {"width": 512, "height": 512, "frames": 1, "steps": 20}
+    small, large = (made(opened, model, **(base | {field: value})) for value in (less, more))
+    assert seconds(large) > seconds(small) > 0
+    assert large.memory.needed.value >= small.memory.needed.value > 0
+
+
+def test_over_the_whole_catalog_more_pixels_are_never_quicker(opened):
+    compared = 0
+    for gpu in opened.catalog.gpus:
+        try:
+            small, large = (made(opened, SD15, gpu, width=side, height=side, precision="fp16") for side in (512, 1024))
+        except (MissingFactError, InputError):
+            continue
+        compared += 1
+        assert seconds(large) > seconds(small) > 0
+        assert large.memory.needed.value > small.memory.needed.value > 0
+    assert compared > 60
+
+
+def test_attention_grows_with_the_square_of_the_pixels(opened):
+    small, large = (made(opened, FLUX, width=side, height=side) for side in (1024, 2048))
+    once, four = (next(p.figure.value for p in e.time if p.id == "attention") for e in (small, large))
+    assert 10 < four / once < 16
+
+
+def test_guidance_doubles_the_work_unless_it_is_built_in(opened):
+    plain, guided = (made(opened, SDXL, at_once=8, guidance=g, runtime="tensorrt") for g in (False, None))
+    assert 1.8 < seconds(guided) / seconds(plain) < 2.05
+    assert "diffusion.guided_anyway" in said(made(opened, FLUX, guidance=True))
+
+
+def test_waiting_components_and_layers_give_memory_for_time(opened):
+    everything, components, layers = (
+        made(opened, FLUX, RTX4090, offload=offload) for offload in ("none", "model", "sequential")
+    )
+    assert everything.fit is Fit.DOES_NOT_FIT
+    assert layers.fit is Fit.FITS
+    assert everything.memory.needed.value > components.memory.needed.value > layers.memory.needed.value
+    assert seconds(everything) < seconds(components) < seconds(layers)
+    assert layers.limits[0][0] is Limit.LINK
+    assert components.memory.needed.value > network(opened, FLUX).denoiser.parameters * 2
+
+
+def test_the_decoder_decides_memory_at_high_resolution_and_tiles_cap_it(opened):
+    whole = made(opened, SDXL, width=2048, height=2048)
+    tiles = made(opened, SDXL, width=2048, height=2048, vae_tiling=True)
+    assert whole.memory.peak_phase == "decode_latents"
+    assert parts(tiles, "decode_latents")["activations"] == pytest.approx(
+        parts(whole, "decode_latents")["activations"] / 4
+    )
+    assert seconds(tiles) > seconds(whole)
+    assert "diffusion.tile_holds_all" in said(made(opened, SDXL, width=1024, height=1024, vae_tiling=True))
+
+
+def test_tiles_overlap_by_a_quarter():
+    assert tiled(512, 512) == 512
+    assert tiled(1024, 512) == 512 + 512 + 256
+
+
+def test_slices_decode_one_image_of_a_batch(opened):
+    together, sliced = (made(opened, SD15, at_once=8, vae_slicing=s) for s in (False, True))
+    ratio = parts(together, "decode_latents")["activations"] / parts(sliced, "decode_latents")["activations"]
+    assert ratio == pytest.approx(8)
+    assert "diffusion.slicing_alone" in said(made(opened, SD15, vae_slicing=True))
+
+
+def test_eight_bits_save_memory_in_pytorch_and_time_in_an_engine(opened):
+    wide = made(opened, FLUX, precision="bf16")
+    eager = made(opened, FLUX, precision="fp8")
+    assert seconds(eager) == pytest.approx(seconds(wide))
+    assert "diffusion.stored_only.eager" in said(eager)
+    assert parts(eager, "denoise")["denoiser"] * 2 == pytest.approx(parts(wide, "denoise")["denoiser"])
+    engines = [made(opened, FLUX, precision=p, runtime="tensorrt") for p in ("bf16", "fp8")]
+    assert seconds(engines[1]) < seconds(engines[0])
+
+
+def test_fused_kernels_help_most_where_launches_are_waited_for(opened):
+    gains = []
+    for at_once in (1, 32):
+        eager, engine = (made(opened, SD15, at_once=at_once, runtime=r) for r in ("eager", "tensorrt"))
+        gains.append(seconds(eager) / seconds(engine))
+    assert gains[0] > gains[1] > 1
+
+
+def test_plain_attention_writes_its_scores(opened):
+    flash, plain = (made(opened, SD15, attention=a) for a in ("flash", "math"))
+    assert seconds(plain) > seconds(flash)
+    assert parts(plain, "denoise")["activations"] > parts(flash, "denoise")["activations"]
+
+
+def test_a_gpu_without_bf16_says_so(opened):
+    assert "diffusion.no_bf16" in said(made(opened, SD15, V100))
+
+
+def test_several_frames_of_a_model_of_images_are_said(opened):
+    assert "diffusion.no_video" in said(made(opened, SDXL, frames=16))
+
+
+def test_gpus_make_images_of_their_own(opened):
+    one, eight = (made(opened, SDXL, gpus=n).metrics["generated_per_s"].value for n in (1, 8))
+    assert eight == pytest.approx(8 * one)
+
+
+def test_what_nobody_measured_has_a_wider_range(opened):
+    unet, transformer = (made(opened, model).metrics["image_batch_s"] for model in (SDXL, FLUX))
+    assert transformer.high / transformer.value > unet.high / unet.value
+    assert transformer.why.id == "diffusion.why_transformer"
+
+
+def test_flux_on_a_24_gb_card_is_told_what_makes_it_fit(opened):
+    found = made(opened, FLUX, RTX4090)
+    assert found.fit is Fit.DOES_NOT_FIT
+    advised = opened.advised(found)
+    assert advised.changes
+    assert all(change.fit is not Fit.DOES_NOT_FIT for change in advised.changes)
+
+
+def test_nothing_is_proposed_where_it_fits(opened):
+    found = made(opened, SD15)
+    assert found.fit is Fit.FITS
+    assert list(changes(found, found.plan.workload)) == []
+
+
+@pytest.mark.parametrize("model", [SD15, SDXL, FLUX])
+def test_adapters_need_less_than_the_whole_and_checkpoints_less_than_everything(opened, model):
+    base = {"width": 512, "height": 512, "micro_batch": 2}
+    full, lora = (trained(opened, model, method=m, **base) for m in ("full", "lora"))
+    kept = trained(opened, model, method="lora", checkpointing=False, **base)
+    assert lora.memory.needed.value < full.memory.needed.value
+    assert lora.metrics["trained_parameters"].value < full.metrics["trained_parameters"].value / 10
+    assert parts(kept, "backward")["activations"] > parts(lora, "backward")["activations"]
+    assert seconds(kept) < seconds(lora)
+
+
+def test_adam_in_fp32_keeps_sixteen_bytes_a_parameter(opened):
+    states = parts(trained(opened, SDXL, method="full"), "step")
+    each = sum(states[name] for name in ("denoiser", "gradients", "optimizer")) / 2567463684
+    assert each == pytest.approx(16)
+
+
+@pytest.mark.parametrize(
+    ("field", "less", "more"),
+    [("micro_batch", 1, 4), ("lora_rank", 4, 128), ("width", 512, 1024), ("global_batch", 8, 64)],
+)
+def test_more_to_train_on_takes_longer_and_no_less_memory(opened, field, less, more):
+    small, large = (trained(opened, SDXL, **{field: value}) for value in (less, more))
+    assert large.memory.needed.value >= small.memory.needed.value
+    if field != "lora_rank":
+        assert seconds(large) > seconds(small)
+
+
+def test_every_option_of_training_changes_a_figure(opened):
+    base: dict[str, Any] = {"method": "full", "gpus": 8, "micro_batch": 2, "cached": False}
+    plain = trained(opened, SDXL, **base)
+    for changed in (
+        {"cached": True}, {"ema": True}, {"sharding": "zero2"}, {"sharding": "zero3"}, {"checkpointing": False},
+        {"optimizer": "adamw-8bit"}, {"attention": "math"}, {"runtime": "compiled"}, {"precision": "fp32"},
+        {"weight_precision": "bf16"}, {"method": "lora"},
+    ):  # fmt: skip
+        other = trained(opened, SDXL, **(base | changed))
+        differs = seconds(other) != seconds(plain) or other.memory.needed.value != plain.memory.needed.value
+        assert differs, changed
+
+
+def test_sharding_shares_out_states(opened):
+    needed = [
+        trained(opened, SDXL, method="full", gpus=8, cached=True, sharding=s).memory.needed.value
+        for s in ("ddp", "zero2", "zero3")
+    ]
+    assert needed == sorted(needed, reverse=True)
+    assert needed[0] > 2 * needed[2]
+
+
+def test_every_number_is_explained_down_to_the_catalog(opened):
+    plan = Plan(workload=Diffusion(model=ModelChoice(catalog_id=SDXL), precision=DiffusionPrecision.FP16))
+    searched = opened.search(plan).candidates[0].plan
+    explained = opened.explained(searched)
+    assert explained.metrics["generated_per_s"].derivation is not None
+    assert explained.memory.needed.derivation is not None
+
+
+def test_the_search_ranks_machines_that_make_images_by_their_cost(opened):
+    found = opened.search(Plan(workload=Diffusion(model=ModelChoice(catalog_id=SDXL)))).candidates
+    assert len(found) > 50
+    assert all(candidate.fit is not Fit.DOES_NOT_FIT for candidate in found)
