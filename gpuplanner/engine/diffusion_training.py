@@ -1,6 +1,7 @@
 """Estimates training a diffusion model: verdict, time of an optimizer step, images a second, what would make it fit."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from gpuplanner.catalog.efficiency import Efficiencies
@@ -50,7 +51,7 @@ def estimate_diffusion_training(
         time_spread=time_range(machine, efficiencies),
         exact_parts=frozenset({"denoiser", "adapters", "optimizer", "average", "gradients", "text_encoder", "codec"}),
     )
-    return estimate_items(
+    made = estimate_items(
         plan,
         machine,
         step,
@@ -61,6 +62,7 @@ def estimate_diffusion_training(
         metrics={"trained_parameters": _trained(run)},
         remarks=(*_remarks(work, network, run, machine.gpu), *near_full(phases, float(usable))),
     )
+    return replace(made, way=replace(made.way, micro_batch=work.micro_batch))
 
 
 def _work(plan: Plan) -> DiffusionTraining:
