@@ -1,9 +1,10 @@
 """Makes the ranges from what rows that were left out of a fit are off by, by family and rung; says what they hold.
 
 Run as `python -m tests.accuracy.fit_ranges [--write]`, after `left_out` (`make accuracy-fit` does both). The ends of a
-nominal 80 % range are the tenth and ninetieth percentile of measured / predicted, each row weighing with the inverse
-root of the rows of its run, so that neither a long table nor a single row speaks for the rest. A lower rung is never
-narrower than the one above it. Conformal: with few rows the ends move outward by one row in the count.
+nominal 80 % range are the tenth and ninetieth percentile of measured / predicted, each source weighing as the root of
+its rows, so that no long table speaks for the rest; they move outward until they hold enough of the rows whose source
+was left out. A lower rung is never narrower than the one above it. Conformal: with few rows the ends move outward by
+one row in the count.
 """
 
 import argparse
@@ -12,8 +13,10 @@ import math
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpuplanner.catalog.efficiency import read_efficiencies
 from gpuplanner.engine.serving_figures import POOLLESS, WITHOUT_POOL, beside_weights
@@ -32,11 +35,15 @@ from tests.accuracy.table_files import set_points, set_value
 NOMINAL = 0.8
 RUNGS = (Rung.SAME_GPU.value, Rung.SAME_ARCHITECTURE.value, Rung.OTHER_ARCHITECTURE.value)
 BY_RUNG = {
-    Rung.SAME_GPU.value: (RUN, SOURCE),
-    Rung.SAME_ARCHITECTURE.value: (GPU, SOURCE, RUN, CHIP),
-    Rung.OTHER_ARCHITECTURE.value: (CHIP,),
+    Rung.SAME_GPU.value: (SOURCE, RUN),
+    Rung.SAME_ARCHITECTURE.value: (SOURCE, GPU),
+    Rung.OTHER_ARCHITECTURE.value: (SOURCE, CHIP),
 }
-"""What was left out of the fits that speak for a rung: on the same GPU another run or another source."""
+"""What was left out of the fits that speak for a rung: a source or a run, or a GPU or a chip. Where no source could be
+left out, runs speak for every rung."""
+LEAST_OF_SOURCES = 0.77
+"""The share that a range holds at least of rows whose source was left out, each source counting as much as another."""
+WIDER = 1.02
 LARGEST_REST = 10.0
 """What was measured beside the weights is not below a tenth of the estimate: below it weights were stored otherwise."""
 FEWEST = 10
@@ -45,17 +52,36 @@ FEWEST = 10
 
 def by_rung(rows: Iterable[Left]) -> dict[tuple[str, str], list[Left]]:
     """The rows that speak for each family and rung."""
+    every = list(rows)
+    of_sources = {row.range for row in every if row.left == SOURCE}
     found: dict[tuple[str, str], list[Left]] = defaultdict(list)
-    for row in rows:
-        if row.left in BY_RUNG[row.rung]:
+    for row in every:
+        if row.left in BY_RUNG[row.rung] or (row.left == RUN and row.range not in of_sources):
             found[row.range, row.rung].append(row)
     return found
 
 
-def weights_of(rows: Sequence[Left]) -> np.ndarray:
-    """How much each row counts: the inverse root of how many of its run there are."""
-    sizes = Counter((row.left, row.group) for row in rows)
-    return np.array([sizes[row.left, row.group] ** -0.5 for row in rows])
+def weights_of(rows: Sequence[Left], power: float = 0.5) -> NDArray[np.float64]:
+    """How much each row counts: the inverse root of the rows of its source, for each kind of part that was left out.
+
+    `power` 1: each source as much as another.
+    """
+    sources = _sources()
+    of = [(row.left, sources[row.file, row.id]) for row in rows]
+    sizes = Counter(of)
+    return np.array([sizes[key] ** -power for key in of])
+
+
+@cache
+def _sources() -> dict[tuple[str, str], str]:
+    """The source of each carried row, by file and id."""
+    found = {}
+    for path in TO.glob("*.csv"):
+        with path.open(encoding="utf-8", newline="") as file:
+            for number, cells in enumerate(csv.DictReader(file), start=2):
+                row = Row(path.name, number, cells)
+                found[row.file, row.id] = row.source
+    return found
 
 
 def ends(rows: Sequence[Left], nominal: float = NOMINAL) -> tuple[float, float]:
@@ -68,10 +94,19 @@ def ends(rows: Sequence[Left], nominal: float = NOMINAL) -> tuple[float, float]:
     return math.exp(low), math.exp(high)
 
 
-def held(rows: Sequence[Left], low: float, high: float) -> float:
-    """The share of rows inside a range."""
+def wide_enough(rows: Sequence[Left]) -> tuple[float, float]:
+    """The ends of the range of all rows, moved outward until they hold enough of those without their source."""
+    low, high = ends(rows)
+    sources = [row for row in rows if row.left == SOURCE]
+    while sources and held(sources, low, high, 1.0) < LEAST_OF_SOURCES:
+        low, high = low**WIDER, high**WIDER
+    return low, high
+
+
+def held(rows: Sequence[Left], low: float, high: float, power: float = 0.5) -> float:
+    """The share of rows inside a range; `power` as for `weights_of`."""
     inside = np.array([low <= math.exp(row.off) <= high for row in rows])
-    return float(np.average(inside, weights=weights_of(rows)))
+    return float(np.average(inside, weights=weights_of(rows, power)))
 
 
 def beside_weights_without_pool() -> list[Left]:
@@ -118,7 +153,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--write", action="store_true")
     wanted = parser.parse_args(arguments)
     rows = {key: own for key, own in by_rung(kept()).items() if len(own) >= FEWEST}
-    found = never_narrower({key: ends(own) for key, own in rows.items()})
+    found = never_narrower({key: wide_enough(own) for key, own in rows.items()})
     pool = beside_weights_without_pool()
     for rung in RUNGS:
         rows[pool[0].range, rung], found[pool[0].range, rung] = pool, ends(pool)
