@@ -12,6 +12,8 @@ from gpuplanner.engine.diffusion_stages import decoder_stages, denoiser_stages, 
 from gpuplanner.engine.diffusion_training import estimate_diffusion_training
 from gpuplanner.engine.estimate import Estimate, Fit, Limit
 from gpuplanner.engine.machines import bare
+from gpuplanner.engine.validation.families import recognise, row_outcomes
+from gpuplanner.engine.validation.rows import Outcome, Row
 from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import InputError
 from gpuplanner.workload.diffusion import Diffusion, DiffusionPrecision
@@ -303,3 +305,66 @@ def test_the_search_ranks_machines_that_make_images_by_their_cost(opened):
     found = opened.search(Plan(workload=Diffusion(model=ModelChoice(catalog_id=SDXL)))).candidates
     assert len(found) > 50
     assert all(candidate.fit is not Fit.DOES_NOT_FIT for candidate in found)
+
+
+def outcomes(opened: Workspace, file: str, **cells: str) -> dict[str, Outcome]:
+    context = opened.validation_context()
+    row = Row(file, 2, cells)
+    return {outcome.metric: outcome for outcome in row_outcomes(row, recognise(file, cells), context)}
+
+
+def test_a_measured_image_is_predicted_and_its_memory_too(opened):
+    found = outcomes(
+        opened, "inference_diffusion.csv", model="SD v1.4", res="512x512", steps="30", batch="16", precision="fp16",
+        gpu="A100-SXM4-40GB", it_per_s="", s_per_image="0.57", peak_mem_gb="19.8", notes="xformers=1",
+    )  # fmt: skip
+    for metric in ("s_per_image", "peak_mem_gb"):
+        outcome = found[metric]
+        assert outcome.refused is None
+        assert outcome.low < outcome.predicted < outcome.high
+        assert outcome.predicted == pytest.approx(outcome.measured, rel=0.25)
+
+
+def test_a_slice_of_a_gpu_is_slower_than_the_whole(opened):
+    cells = {
+        "model": "SD v1.4", "res": "512x512", "steps": "30", "batch": "4", "precision": "fp16", "it_per_s": "",
+        "peak_mem_gb": "", "s_per_image": "1",
+    }  # fmt: skip
+    whole, part = (
+        outcomes(opened, "inference_diffusion.csv", gpu=gpu, **cells)["s_per_image"]
+        for gpu in ("H100 PCIe", "H100 PCIe MIG 1g.10gb")
+    )
+    assert part.predicted > 4 * whole.predicted
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [("SD v1.5 + ControlNet", "validation.diffusion.with_more"), ("ResNet-50", "validation.diffusion.no_network")],
+)
+def test_a_row_of_something_else_is_refused_with_a_reason(opened, model, reason):
+    found = outcomes(
+        opened, "inference_diffusion.csv", model=model, res="512x512", steps="30", batch="1", precision="fp16",
+        gpu="RTX 4090", it_per_s="10", s_per_image="", peak_mem_gb="",
+    )  # fmt: skip
+    assert found["it_per_s"].refused.id == reason
+
+
+def test_other_adapters_are_refused_by_name(opened):
+    cells = {
+        "model": "FLUX.2-klein-base-4B", "kind": "lora", "resolution": "512", "gpu": "L40S", "n_gpus": "1",
+        "batch_global": "2", "micro_batch": "2", "precision": "bfloat16", "measured_img_per_s": "",
+        "measured_step_s": "0.95", "measured_tflops_per_gpu": "", "measured_tokens_per_s_per_gpu": "",
+        "measured_peak_mem_gb": "", "notes": "trainable 76677120; grad ckpt True; LORA",
+    }  # fmt: skip
+    lora = outcomes(opened, "training_diffusion.csv", **cells)["measured_step_s"]
+    assert lora.predicted == pytest.approx(0.95, rel=0.25)
+    other = outcomes(opened, "training_diffusion.csv", **(cells | {"notes": "grad ckpt True; BOFT"}))
+    assert other["measured_step_s"].refused.id == "validation.diffusion.other_adapter"
+
+
+def test_mlperf_training_of_stable_diffusion_is_predicted_without_having_been_fitted(opened):
+    found = outcomes(
+        opened, "mlperf_training.csv", benchmark="stable_diffusion", submitter="x", gpu="NVIDIA H100-SXM5-80GB",
+        n_gpus="8", global_batch="256", tracked_throughput_samples_per_s="1085", tracked_step_s="",
+    )["tracked_throughput_samples_per_s"]  # fmt: skip
+    assert found.predicted == pytest.approx(1085, rel=0.25)

@@ -11,7 +11,7 @@ from gpuplanner.engine.diffusion_training import memory_range, time_range
 from gpuplanner.engine.diffusion_work import pass_of
 from gpuplanner.engine.machine import Host, Machine
 from gpuplanner.engine.ranges import Spread
-from gpuplanner.engine.validation.cells import count
+from gpuplanner.engine.validation.cells import count, needed
 from gpuplanner.engine.validation.diffusion_rows import MOST, machine_of, model_of, precision_of, sizes_of
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext
 from gpuplanner.engine.validation.training_rows import DEFAULT_NETWORK, NETWORK_BY_GENERATION
@@ -25,6 +25,8 @@ from gpuplanner.workload.training import AttentionKernel, Optimizer
 RATE, STEP, FLOPS, MEMORY = (
     "measured_img_per_s", "measured_step_s", "measured_tflops_per_gpu", "measured_peak_mem_gb",
 )  # fmt: skip
+TRACKED_RATE, TRACKED_STEP = "tracked_throughput_samples_per_s", "tracked_step_s"
+MLPERF_SIDE = 512
 OTHER_ADAPTERS = re.compile(
     r"\b(BOFT|DEFT|DELORA|FOURIERFT|GRALORA|LOKR|LOHA|OFT|PSOFT|RANDLORA|SHIRA|VERA|HRA|OSF|MISS|WAVEFT|C3A|IA3|LN_TUNING)\b"
 )
@@ -74,6 +76,47 @@ class DiffusionTrainingRows:
                 yield _outcome(row, self.name, STEP, seconds, spread, place.kin, ideal)
 
 
+def mlperf_outcomes(row: Row, family: str, context: ValidationContext) -> Iterator[Outcome]:
+    """Samples a second, and seconds of a step, of MLPerf's Stable Diffusion.
+
+    Its reference trains the UNet of Stable Diffusion 2 at 512 × 512 on latents that were computed beforehand;
+    submissions run fused kernels in CUDA graphs.
+    """
+    printed = replace(row, cells={**row.cells, "model": "stable-diffusion-2"})
+    model, network = model_of(printed, context)
+    machine = _with_network(machine_of(printed, context))
+    batch = needed(row, "global_batch", lambda r, column: count(r, column, 100_000_000))
+    work = DiffusionTraining(
+        model=ModelChoice(catalog_id=model.id),
+        method=DiffusionMethod.FULL,
+        width=MLPERF_SIDE,
+        height=MLPERF_SIDE,
+        micro_batch=min(max(batch // machine.gpus, 1), MOST),
+        global_batch=batch,
+        cached=True,
+        checkpointing=False,
+        runtime=DiffusionRuntime.TENSORRT,
+    )
+    place = Placed(network, work, machine, f"mlperf {machine.gpu.id}")
+    seconds = step_seconds_of(place, context)
+    spread = time_range(machine, context.efficiencies)
+    peak, _ = sixteen_bit_peaks(machine.gpu, DiffusionPrecision.FP16)
+    ideal = model_flops(place) / peak
+    if row.text(TRACKED_RATE):
+        inverse = Spread(1.0 / spread.high, 1.0 / spread.low, spread.rung, spread.why)
+        yield _outcome(row, family, TRACKED_RATE, batch / seconds, inverse, place.kin, batch / ideal)
+    if row.text(TRACKED_STEP):
+        yield _outcome(row, family, TRACKED_STEP, seconds, spread, place.kin, ideal)
+
+
+def _with_network(machine: Machine) -> Machine:
+    """The machine with the network of reference designs of its generation, where a row says nothing."""
+    if machine.nodes == 1:
+        return machine
+    rate = NETWORK_BY_GENERATION.get(machine.gpu.architecture, DEFAULT_NETWORK)
+    return replace(machine, host=Host(network_bytes_per_s=rate * machine.gpus_per_node / 8))
+
+
 def placed(row: Row, context: ValidationContext) -> Placed:
     """The row as a plan on a machine. Raises InputError naming what cannot be read or is not modelled."""
     notes, kind = row.text("notes"), row.text("kind").lower()
@@ -81,10 +124,7 @@ def placed(row: Row, context: ValidationContext) -> Placed:
     if other is not None:
         raise InputError(msg("validation.diffusion.other_adapter", adapter=other.group(1)))
     model, network = model_of(row, context)
-    machine = machine_of(row, context)
-    if machine.nodes > 1:
-        network_rate = NETWORK_BY_GENERATION.get(machine.gpu.architecture, DEFAULT_NETWORK)
-        machine = replace(machine, host=Host(network_bytes_per_s=network_rate * machine.gpus_per_node / 8))
+    machine = _with_network(machine_of(row, context))
     width, height, frames = sizes_of(row.text("resolution"))
     micro = count(row, "micro_batch", MOST) or (BOTH_KINDS if "dreambooth" in notes.lower() else 1)
     printed = row.text("precision")
@@ -139,13 +179,13 @@ def peak_bytes(place: Placed, context: ValidationContext, *, process: bool) -> t
 
 def _memory(row: Row, family: str, place: Placed, context: ValidationContext) -> Outcome:
     kind = row.text("mem_kind").lower()
-    needed, estimated = peak_bytes(place, context, process="reserved" not in kind and "allocated" not in kind)
+    held_bytes, estimated = peak_bytes(place, context, process="reserved" not in kind and "allocated" not in kind)
     held = memory_range(context.efficiencies)
-    low, high = (1.0 + estimated * (end - 1.0) / needed for end in (held.low, held.high))
+    low, high = (1.0 + estimated * (end - 1.0) / held_bytes for end in (held.low, held.high))
     unit = GIB if "gib" in kind else GB
     spread = Spread(low, high, held.rung, held.why)
     states = place.network.denoiser.parameters * (16.0 if place.work.method is DiffusionMethod.FULL else 2.0)
-    return _outcome(row, family, MEMORY, needed / unit, spread, f"memory {row.text('kind')}", states / unit)
+    return _outcome(row, family, MEMORY, held_bytes / unit, spread, f"memory {row.text('kind')}", states / unit)
 
 
 def model_flops(place: Placed) -> float:

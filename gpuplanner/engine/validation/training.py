@@ -15,6 +15,7 @@ from gpuplanner.engine.training_run import TrainingRun, training_run
 from gpuplanner.engine.training_split import split
 from gpuplanner.engine.training_time import recomputed_shares
 from gpuplanner.engine.training_ways import TrainingWay
+from gpuplanner.engine.validation.diffusion_training import mlperf_outcomes
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext, refusal
 from gpuplanner.engine.validation.training_rows import PlacedRow, placed
 from gpuplanner.messages import InputError, msg
@@ -114,7 +115,10 @@ class MlperfRows:
     metrics: tuple[str, ...] = ("time_to_train_min", "tracked_throughput_samples_per_s", "tracked_step_s")
 
     def predict(self, row: Row, context: ValidationContext) -> Iterator[Outcome]:
-        """Samples a second and step time of GPT-3 and Llama-2-70B LoRA; other benchmarks are refused by name."""
+        """Samples a second and step time of GPT-3, Llama-2-70B LoRA, Stable Diffusion; others are refused by name."""
+        if row.text("benchmark") == IMAGE_BENCHMARK:
+            yield from mlperf_outcomes(row, self.name, context)
+            return
         sizes = BENCHMARKS.get(row.text("benchmark"))
         if sizes is None:
             raise InputError(msg("validation.benchmark_not_modelled", benchmark=row.text("benchmark")[:40]))
@@ -146,6 +150,7 @@ BENCHMARKS = {
     },
 }  # fmt: skip
 """The language models of MLPerf Training, with the sizes that its reference fixes."""
+IMAGE_BENCHMARK = "stable_diffusion"
 
 
 def _as_run(row: Row, more: dict[str, str] | None = None) -> Row:
