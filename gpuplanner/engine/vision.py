@@ -192,7 +192,7 @@ SMALL_BATCH = 8
 
 def time_spread(efficiencies: Efficiencies, rung: Rung) -> Spread:
     """How far off times are on this rung."""
-    return _spread(efficiencies, "time", rung, f"vision.why_time.{_REASONS[rung]}")
+    return _spread(efficiencies, "vision", rung, f"vision.why_time.{_REASONS[rung]}")
 
 
 def memory_spread(efficiencies: Efficiencies, rung: Rung) -> Spread:
@@ -201,5 +201,5 @@ def memory_spread(efficiencies: Efficiencies, rung: Rung) -> Spread:
 
 
 def _spread(efficiencies: Efficiencies, of: str, rung: Rung, why: str) -> Spread:
-    found = efficiencies.constants(TABLE, f"{of} range {rung.value}")
+    found = efficiencies.constants(TABLE, f"{of}, {rung.value}")
     return Spread(found["low"], found["high"], rung, msg(why))

@@ -22,7 +22,7 @@ from tests.accuracy.carry_measurements import SOURCES, TO
 from tests.accuracy.left_out import SOURCE, Left, context, is_rate, kept
 
 PEERS = Path(__file__).resolve().parent / "peers.csv"
-RANGE_TABLES = ("serving_ranges", "training_ranges")
+RANGE_TABLES = ("serving_ranges", "training_ranges", "vision")
 SAME_TIME = {
     "measured_step_s": (
         "measured_tokens_per_s_per_gpu", "measured_step_s", "measured_tflops_per_gpu", "measured_mfu_pct",

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from gpuplanner.catalog.efficiency import read_efficiencies
-from gpuplanner.catalog.entries import GpuProperty
 from gpuplanner.catalog.names import names_of
 from gpuplanner.catalog.networks import Operators
 from gpuplanner.catalog.reading import load_catalog
@@ -116,6 +115,11 @@ def _point(row: Row, context: ValidationContext) -> Point:
     if file == TIMM:
         file = f"timm {'training' if place.numbers.trained else place.work.runtime} {gpu.name}"
     return Point(file, row.source, family, gpu.id, gpu.chip or gpu.architecture, seconds, mode, wide, place, task, row)
+
+
+def metric_of(point: Point) -> str:
+    """The column that a point is from."""
+    return "measured_throughput" if point.task else "measured_img_per_s"
 
 
 def predicted(points: list[Point], fit: Fit, reach: dict[str, Vector] | None = None) -> Vector:
@@ -234,13 +238,18 @@ def _shares(x: Vector) -> tuple[float, float]:
     return 1 / (1 + math.exp(-x[-3])), 1 / (1 + math.exp(-x[-2]))
 
 
-def ladder(fit: Fit, chips: dict[str, str]) -> dict[str, Vector]:
-    """What GPUs reach by chip, and of any ("")."""
-    groups: dict[str, list[Vector]] = defaultdict(list)
-    for gpu, reach in fit.gpus.items():
-        groups[chips[gpu]].append(np.log(reach))
-    of_chips = {chip: np.mean(values, axis=0) for chip, values in groups.items()}
-    return {**{chip: np.exp(v) for chip, v in of_chips.items()}, "": np.exp(np.mean(list(of_chips.values()), axis=0))}
+def ladder(fit: Fit, points: list[Point]) -> dict[str, Vector]:
+    """What GPUs reach by chip, by architecture ("architecture Ampere"), and of any ("")."""
+    chips: dict[str, list[Vector]] = defaultdict(list)
+    above = {p.chip: f"architecture {p.place.machine.gpu.architecture}" for p in points}
+    for gpu, chip in {p.gpu_id: p.chip for p in points}.items():
+        chips[chip].append(np.log(fit.gpus[gpu]))
+    of_chips = {chip: np.mean(values, axis=0) for chip, values in chips.items()}
+    steps: dict[str, list[Vector]] = defaultdict(list)
+    for chip, value in of_chips.items():
+        steps[above[chip]].append(value)
+        steps[""].append(value)
+    return {name: np.exp(v) for name, v in of_chips.items()} | {n: np.exp(np.mean(v, axis=0)) for n, v in steps.items()}
 
 
 def usual_of(fit: Fit, family: str) -> Vector:
@@ -291,15 +300,21 @@ def _of_others(own: list[Point], kept: list[Point], fit: Fit, left: str, group: 
     own = [p for p in own if p.family in fit.families or not p.task]
     if not own:
         return
-    steps = ladder(fit, {p.gpu_id: p.chip for p in kept})
+    steps = ladder(fit, kept)
     families = {p.family: fit.families.get(p.family, usual_of(fit, p.family)) for p in own}
-    reach = {p.gpu_id: fit.gpus.get(p.gpu_id, steps.get(p.chip, steps[""])) for p in own}
+    reach = {p.gpu_id: fit.gpus.get(p.gpu_id, steps[_step(p, steps)]) for p in own}
     made = predicted(own, replace(fit, families=families), reach)
     for point, seconds in zip(own, made, strict=True):
         rung = Rung.SAME_GPU if point.gpu_id in fit.gpus else Rung.SAME_ARCHITECTURE
-        if point.family not in fit.families or (point.gpu_id not in fit.gpus and point.chip not in steps):
+        if point.family not in fit.families or (point.gpu_id not in fit.gpus and not _step(point, steps)):
             rung = Rung.OTHER_ARCHITECTURE
         yield LeftPoint(point, left, group, rung, math.log(point.seconds / float(seconds)))
+
+
+def _step(point: Point, steps: dict[str, Vector]) -> str:
+    """The nearest step of the ladder that a GPU without measurements stands on."""
+    own = (point.chip, f"architecture {point.place.machine.gpu.architecture}")
+    return next((step for step in own if step in steps), "")
 
 
 def _residuals(points: list[Point], fit: Fit) -> list[float]:
@@ -436,7 +451,6 @@ def main() -> int:
 def write(points: list[Point], fit: Fit, spreads: dict[Rung, tuple[float, float]], behind: dict[Rung, int]) -> None:
     """The three tables."""
     gpus = {p.gpu_id: p.place.machine.gpu for p in points}
-    chips = {gpu_id: gpu.chip or gpu.architecture for gpu_id, gpu in gpus.items()}
     in_bytes = {n: np.array([v[0], v[1], v[1] * v[2], v[1] * v[3], v[4]]) for n, v in fit.families.items()}
     networks = {name: v for name, v in in_bytes.items() if name in OPERATORS_OF}
     tasks = {p.family: in_bytes[p.family] for p in points if p.task}
@@ -454,13 +468,12 @@ def write(points: list[Point], fit: Fit, spreads: dict[Rung, tuple[float, float]
     lines = [
         *tables.gpu_lines(
             fit.gpus,
-            ladder(fit, chips),
+            ladder(fit, points),
             measured,
-            chips,
-            lambda g: gpus[g].known(GpuProperty.TF32_FLOP_PER_S) is not None,
+            gpus,
         ),
         *tables.operators_lines(usual, by_operators),
-        *tables.range_lines("time", spreads, behind),
+        *tables.range_lines("vision", spreads, behind),
         *tables.range_lines("memory", memory, {r: len(v) for r, v in held.items()}),
     ]
     tables.write_vision(lines, fit.hidden, fit.width_factor)

@@ -30,7 +30,7 @@ from gpuplanner.engine.validation.names import ResolvedNames
 from gpuplanner.engine.validation.rows import ValidationContext
 from gpuplanner.engine.validation.serving import OUTPUT, PREFILL
 from gpuplanner.figures import Rung
-from tests.accuracy import fit_collectives, fit_diffusion, fit_serving, fit_training
+from tests.accuracy import fit_collectives, fit_diffusion, fit_serving, fit_training, fit_vision
 from tests.accuracy.carry_measurements import ROOT, TO
 from tests.accuracy.least_squares import Vector
 
@@ -165,6 +165,15 @@ def diffusion() -> Iterator[Left]:
         yield Left(file, case.id, case.metric, SOURCE, case.group, "diffusion", rung, off)
 
 
+def vision() -> Iterator[Left]:
+    """Networks that see images, and other benchmarks: each source, run, GPU and chip. `off` is of the time."""
+    points, _ = fit_vision.read_points()
+    for x in fit_vision.left_out(points):
+        if x.left in LEFT:
+            row, metric = x.point.row, fit_vision.metric_of(x.point)
+            yield Left(row.file, row.id, metric, x.left, x.group, "vision", x.rung.value, x.off)
+
+
 def _collective(case: fit_collectives.Case, left: str, rung: Rung, ratio: float) -> Left:
     group = f"{case.key[0]} {case.key[1]} {case.exchange.members}"
     return Left(case.row.file, case.row.id, MEASURED, left, group, "collectives", rung.value, ratio)
@@ -178,6 +187,11 @@ KINDS: Mapping[str, Kind] = {
     ),
     "training": Kind(training, ("training_llm",), ("training_rates", "training_frameworks")),
     "diffusion": Kind(diffusion, ("inference_diffusion", "training_diffusion"), ("diffusion",)),
+    "vision": Kind(
+        vision,
+        ("inference_vision", "training_vision", "training_other"),
+        ("vision", "vision_relatives", "vision_tasks"),
+    ),
     "collectives": Kind(collectives, ("achievable_bandwidth",), ("collectives",)),
 }
 """Every fit whose rows are left out."""

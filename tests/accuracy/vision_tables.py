@@ -3,18 +3,20 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
+from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.catalog.networks import Operators
 from gpuplanner.engine.vision_relatives import OPERATORS_OF
 from gpuplanner.figures import Rung
 from tests.accuracy.least_squares import Vector
 
 FOLDER = Path(__file__).resolve().parents[2] / "catalogs" / "efficiency"
-UNITS = {"compute 16 bits": 0, "compute tf32": 1}
+MOST = 0.97
+"""No kernel reaches more of a peak."""
 GROWTH = {
     Operators.ATTENTION: (1.07, 1.34),
     Operators.MIXED: (1.03, 1.12),
@@ -105,38 +107,51 @@ def gpu_lines(
     reach: Mapping[str, Vector],
     steps: Mapping[str, Vector],
     measured: Mapping[str, Counter[str]],
-    chips: Mapping[str, str],
-    has_tf32: Callable[[str], bool],
+    gpus: Mapping[str, Gpu],
 ) -> list[str]:
-    """The entries of compute and memory: each GPU, each chip, any."""
-    lines = []
-    for variant, place in UNITS.items():
-        own = "tf32" if place else "16 bits"
-        for gpu in sorted(g for g in reach if measured[g][own]):
-            printed = "compute vector" if place and not has_tf32(gpu) else variant
-            lines.append(_reach(printed, f"gpu: {gpu}, ", measured[gpu][own], "utilisation", reach[gpu][place]))
-        by_chip: Counter[str] = Counter()
-        for gpu in (g for g in reach if not place or has_tf32(g)):
-            by_chip[chips[gpu]] += measured[gpu][own]
-        lines += [
-            _reach(variant, f"chip: {chip}, ", by_chip[chip], "utilisation", steps[chip][place])
-            for chip in sorted(by_chip)
-        ]
-        lines.append(_reach(variant, "", sum(by_chip.values()), "utilisation", steps[""][place]))
-    vector = {g: measured[g]["tf32"] for g in reach if not has_tf32(g)}
-    value = math.exp(float(np.mean([math.log(reach[g][1]) for g in vector])))
-    lines.append(_reach("compute vector", "", sum(vector.values()), "utilisation", value))
-    by_chip = Counter()
-    for gpu in sorted(reach):
-        points = measured[gpu].total()
-        by_chip[chips[gpu]] += points
-        lines.append(_reach("memory", f"gpu: {gpu}, ", points, "hbm_share", min(reach[gpu][2], 0.97)))
-    lines += [
-        _reach("memory", f"chip: {chip}, ", by_chip[chip], "hbm_share", min(steps[chip][2], 0.97))
-        for chip in sorted(by_chip)
+    """The entries of compute and memory: each GPU, each chip, each architecture, any."""
+    tf32 = {g for g in reach if gpus[g].known(GpuProperty.TF32_FLOP_PER_S) is not None}
+    both = {g: counted.total() for g, counted in measured.items()}
+    sixteen = {g: counted["16 bits"] for g, counted in measured.items()}
+    wide = {g: counted["tf32"] for g, counted in measured.items() if g in tf32}
+    vector = {g: counted["tf32"] for g, counted in measured.items() if g not in tf32}
+    mean = math.exp(float(np.mean([math.log(reach[g][1]) for g in vector])))
+    return [
+        *_ladder_lines("compute 16 bits", "utilisation", 0, sixteen, reach, steps, gpus),
+        *_ladder_lines("compute tf32", "utilisation", 1, wide, reach, steps, gpus),
+        *(_reach("compute vector", f"gpu: {g}, ", n, "utilisation", reach[g][1]) for g, n in sorted(vector.items())),
+        _reach("compute vector", "", sum(vector.values()), "utilisation", mean),
+        *_ladder_lines("memory", "hbm_share", 2, both, reach, steps, gpus),
     ]
-    lines.append(_reach("memory", "", by_chip.total(), "hbm_share", steps[""][2]))
-    return lines
+
+
+def _ladder_lines(
+    variant: str,
+    name: str,
+    place: int,
+    points: Mapping[str, int],
+    reach: Mapping[str, Vector],
+    steps: Mapping[str, Vector],
+    gpus: Mapping[str, Gpu],
+) -> list[str]:
+    def line(holder: str, count: int, value: float) -> str:
+        return _reach(variant, holder, count, name, min(value, MOST))
+
+    known = {gpu: count for gpu, count in points.items() if count}
+    chips: Counter[str] = Counter()
+    architectures: Counter[str] = Counter()
+    for gpu, count in known.items():
+        chips[gpus[gpu].chip or gpus[gpu].architecture] += count
+        architectures[gpus[gpu].architecture] += count
+    return [
+        *(line(f"gpu: {gpu}, ", count, reach[gpu][place]) for gpu, count in sorted(known.items())),
+        *(line(f"chip: {chip}, ", count, steps[chip][place]) for chip, count in sorted(chips.items())),
+        *(
+            line(f"architecture: {a}, ", count, steps[f"architecture {a}"][place])
+            for a, count in sorted(architectures.items())
+        ),
+        line("", sum(known.values()), steps[""][place]),
+    ]
 
 
 def _reach(variant: str, holder: str, points: int, name: str, value: float) -> str:
@@ -158,13 +173,13 @@ def operators_lines(usual: Mapping[Operators, Mapping[str, float]], counts: Mapp
 def range_lines(of: str, spreads: Mapping[Rung, tuple[float, float]], points: Mapping[Rung, int]) -> list[str]:
     """The entries of the ranges of times or memory, by rung."""
     return [
-        f"  - {{variant: {of} range {rung.value}, points: {points[rung]}, source: fit,"
+        f"  - {{variant: "{of}, {rung.value}", points: {points[rung]}, source: fit,"
         f" values: {{low: {low:.3f}, high: {high:.3f}}}}}"
         for rung, (low, high) in spreads.items()
     ]
 
 
-GENERATED = re.compile(r"  - \{variant: (compute |memory, |operators |time range |memory range )")
+GENERATED = re.compile(r"  - \{variant: (compute |memory, |operators |\"vision, |\"memory, )")
 
 
 def write_vision(lines: list[str], hidden: tuple[float, float], width_factor: float) -> None:

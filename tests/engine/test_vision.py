@@ -1,11 +1,13 @@
 """Networks that see images: properties over the catalog, what was measured, and what every option changes."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from gpuplanner.catalog.networks import Operators, VisionNetwork
 from gpuplanner.engine.estimate import Estimate, Fit, Limit
+from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.machines import bare
 from gpuplanner.engine.vision import estimate_vision
 from gpuplanner.engine.vision_relatives import OPERATORS_OF, relatives_of
@@ -213,6 +215,16 @@ def test_cores_are_counted_from_images_decoded(opened: Workspace) -> None:
     }
     assert needs["cpu"] > needs["gpu"] > needs["ready"]
     assert needs["cpu"] > 60
+
+
+def test_sixteen_cores_do_not_feed_eight_gpus_with_imagenet(opened: Workspace) -> None:
+    """DAT02 (pytorch/examples issue 387): eight GPUs, 16 threads, low utilisation; 32 cores were advised."""
+    plan = plan_of(gpu="nvidia-v100-sxm2-16gb", gpus=8, job="training", batch=64)
+    machine = opened.machine(plan.machine)
+    starved = replace(machine, host=replace(machine.host, vcpus=16.0))
+    made = estimate(plan, opened.catalog.models[RESNET].network, starved, opened.efficiencies)
+    assert "host.short.vcpus" in {remark.id for remark in made.remarks}
+    assert next(need.need.value for need in made.host if need.id == "vcpus") > 32
 
 
 def test_every_number_is_explained_down_to_its_sources(opened: Workspace) -> None:
