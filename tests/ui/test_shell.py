@@ -9,6 +9,7 @@ from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, THEME
 from gpuplanner.ui.notices import NoticeAction
 from gpuplanner.ui.places import Heading, Location, Page, PageAction, Place, Segment
 from gpuplanner.ui.shell.history import History
+from gpuplanner.ui.shell.top_bar import TopBar
 from gpuplanner.ui.tokens import Verdict
 
 CONTROL, ALT, SHIFT = (
@@ -478,3 +479,50 @@ def test_keys_of_a_page_do_not_take_those_of_the_window(window):
     press(window, Qt.Key.Key_K, CONTROL)
     assert window.palette_view.isVisible()
     assert page.ran == []
+
+
+class _Busy(Page):
+    """A page with more actions than a narrow bar has room for."""
+
+    def __init__(self, context):
+        super().__init__()
+        self.ran = []
+
+    def heading(self):
+        ids = ("catalog", "export", "columns", "clear")
+        names = ("ui.help.title", "settings.title", "ui.palette.results", "ui.back")
+        return Heading(
+            msg("settings.title"),
+            "3 of at most 6",
+            actions=tuple(
+                PageAction(at, msg(name), lambda wanted=at: self.ran.append(wanted))
+                for at, name in zip(ids, names, strict=True)
+            ),
+        )
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("width", [900, 700, 560, 430])
+def test_a_narrow_bar_keeps_its_title_and_every_action(appearance, qtbot, language, width):
+    appearance.choose(LANGUAGE, language)
+    bar = TopBar(appearance)
+    qtbot.addWidget(bar)
+    page = _Busy(None)
+    qtbot.addWidget(page)
+    bar.resize(width, bar.height())
+    bar.show()
+    bar.show_heading(page.heading())
+    QTest.qWait(20)
+    assert bar._title.width() >= bar._title.sizeHint().width()
+    seen = [button for button in bar._buttons if button.isVisible()]
+    assert all(button.geometry().right() <= bar.width() for button in seen)
+    for button in seen:
+        button.click()
+    if not bar.more.isHidden():
+        assert bar.more.geometry().right() <= bar.width()
+        bar.more.click()
+        menu = bar.findChild(QMenu)
+        for action in menu.actions():
+            action.trigger()
+        menu.close()
+    assert page.ran == ["catalog", "export", "columns", "clear"]

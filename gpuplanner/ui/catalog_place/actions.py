@@ -23,6 +23,7 @@ class Doing:
     pin: Do
     similar: Do
     plan: Do
+    add_gpu: Do
 
 
 class CatalogActions:
@@ -49,5 +50,6 @@ class CatalogActions:
             PageAction("pin", msg("catalogui.pin"), do.pin, icon="pin", shortcut="Ctrl+D", enabled=entry, in_bar=False),
             PageAction("similar", msg("catalogui.similar.do"), do.similar, enabled=entry, in_bar=False),
             PageAction("plan", msg("catalogui.plan"), do.plan, enabled=entry, in_bar=False),
+            PageAction("add-gpu", msg("answers.newgpu.do"), do.add_gpu, enabled=ready, in_bar=roomy),
             PageAction("clear", msg("catalogui.filter.clear_all"), presenter.clear, enabled=filtered, in_bar=False),
         )

@@ -7,10 +7,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from gpuplanner.catalog.catalog import Rate
+from gpuplanner.catalog.catalog import Catalog, Rate
 from gpuplanner.messages import msg
 from gpuplanner.ui.background import Coalescer, Latest
 from gpuplanner.ui.catalog_place.actions import CatalogActions, Doing
+from gpuplanner.ui.catalog_place.adding_gpus import AddingGpus
 from gpuplanner.ui.catalog_place.detail_view import DetailView
 from gpuplanner.ui.catalog_place.empty_reasons import EmptyExplainer
 from gpuplanner.ui.catalog_place.filter_chooser import FilterChooser
@@ -66,6 +67,7 @@ class CatalogPage(Page):
         self._likening = Latest(context.jobs)
         self._finder = RowFinder(self.presenter, self.current_table, context.jobs, self)
         self._explainer = EmptyExplainer(self.presenter, self.table_view, context.jobs, self._says)
+        self.adding = AddingGpus(context, self, self._catalog)
         doing = Doing(
             columns=self._choose_columns,
             export=self._export,
@@ -74,6 +76,7 @@ class CatalogPage(Page):
             pin=self._pin_entry,
             similar=self._show_similar,
             plan=self._plan,
+            add_gpu=self.adding.ask,
         )
         self._actions = CatalogActions(self.presenter, doing)
         self.table_export = TableExport(context, self)
@@ -309,6 +312,9 @@ class CatalogPage(Page):
             return ""
         said = "; ".join(self._says(term) for term in terms)
         return self._appearance.text("catalogui.export.filtered", filters=said)
+
+    def _catalog(self) -> Catalog | None:
+        return self.presenter.read.catalog if self.presenter.read is not None else None
 
     def _rates(self) -> Mapping[str, Rate]:
         read = self.presenter.read

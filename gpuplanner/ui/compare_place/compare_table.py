@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.compare_place.wording import DIFFERS, CellWords, best_word, copied
+from gpuplanner.ui.compare_place.wording import DIFFERS, CellWords, copied
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.help_page.glossary import Term
 from gpuplanner.ui.painting import draw_text, focus_ring, painter_for
@@ -127,7 +127,7 @@ class CompareTable(KeyboardFocus, QWidget):
 
     def _paint_cell(self, painter: QPainter, area: QRectF, cell: CellWords, tokens: Tokens, *, muted: bool) -> None:
         inside = area.adjusted(_SIDE, 0, -_SIDE, 0)
-        word = best_word(cell, self._appearance)
+        word = self._appearance.text("compareui.best")
         verdict = Verdict.UNKNOWN if cell.unsure else Verdict.PASS
         tag = tag_width(f"{MARKS[verdict]} {word}") if cell.best else 0.0
         face = font(TextRole.STRONG if cell.best and not cell.unsure else TextRole.NUMBER)

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import choice_of
@@ -38,6 +39,9 @@ from gpuplanner.workload.training import Training
 
 _TWO_LINES = 46
 _LEAST_TABLE = 150
+_LEAST_ROWS = 2
+_SHARE = 0.6
+"""Of the height that both lists have, what the ranking may take."""
 _ALL = "all"
 PATIENCE_MS = 300
 """A search that takes no longer says nothing of itself."""
@@ -70,7 +74,6 @@ class MachinesView(Card):
         self._stack = QStackedWidget()
         for table in self.tables.values():
             self._stack.addWidget(table)
-        self._stack.setMinimumHeight(_LEAST_TABLE)
         self._none = Label(appearance, msg("planui.machines.none"), ink=Ink.MUTED, wrap=True)
         self._none.hide()
         self._no_job = Label(appearance, msg("planui.machines.no_job"), TextRole.LABEL, Ink.MUTED, wrap=True)
@@ -92,10 +95,10 @@ class MachinesView(Card):
         self.others.setMinimumHeight(_LEAST_TABLE)
         self.body.setSpacing(8)
         self.body.addWidget(self._none)
-        self.body.addWidget(self._stack, 3)
+        self.body.addWidget(self._stack)
         self.body.addWidget(self._no_job)
         self.body.addLayout(self._why_head())
-        self.body.addWidget(self.others, 2)
+        self.body.addWidget(self.others, 1)
         for signal in (appearance.languageChanged, appearance.displayChanged):
             signal.connect(self._fill_rejections)
 
@@ -122,7 +125,7 @@ class MachinesView(Card):
         self._stack.setVisible(count > 0)
         self.tables[kind].columns.hold(objective_column(searched.plan, list(self._candidates.values())))
         self._show_job(searched.plan.workload)
-        self._fit_height(count)
+        self._fit_height()
 
     def _show_job(self, workload: Workload) -> None:
         """Time and cost of the job stand in columns where somebody says how long the job is, else a line says so."""
@@ -132,11 +135,18 @@ class MachinesView(Card):
                 self.tables[workload.kind].columns.put_away(column, away=unsaid)
         self._no_job.setVisible(unsaid and bool(self._candidates))
 
-    def _fit_height(self, count: int) -> None:
-        """No taller than its rows: what is left is for the reasons why the others do not do."""
-        table = self.tables[self._kind]
-        head = table.horizontalHeader().sizeHint().height()
-        self._stack.setMaximumHeight(max(_LEAST_TABLE, head + count * _TWO_LINES))
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_height()
+
+    def _fit_height(self) -> None:
+        """The ranking ends on a whole row and with its last one: what is left is for why the others do not do."""
+        if not self._kind:
+            return
+        head = self.tables[self._kind].horizontalHeader().sizeHint().height()
+        fixed = self.sizeHint().height() - sum(map(_taken, (self._stack, self.others)))
+        rows = min(len(self._candidates), int((self.height() - fixed) * _SHARE - head) // _TWO_LINES)
+        self._stack.setFixedHeight(head + max(_LEAST_ROWS, rows) * _TWO_LINES)
 
     def show_selected(self, machine: Machine | None) -> None:
         """Mark the machine that the estimate is for."""
@@ -248,6 +258,12 @@ class MachinesView(Card):
         candidate = self._candidates.get(chosen_id)
         if candidate is not None:
             self.pinned.emit(candidate)
+
+
+def _taken(widget: QWidget) -> int:
+    """How much of a layout's height its hint counts for a widget."""
+    least, most = widget.minimumSize().height(), widget.maximumSize().height()
+    return 0 if widget.isHidden() else max(least, min(most, widget.sizeHint().height()))
 
 
 def _table_key(kind: str) -> str:
