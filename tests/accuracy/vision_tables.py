@@ -1,5 +1,6 @@
 """Writes what `fit_vision` found into the tables vision, vision_relatives and vision_tasks."""
 
+import json
 import math
 import re
 from collections import Counter, defaultdict
@@ -172,11 +173,12 @@ def operators_lines(usual: Mapping[Operators, Mapping[str, float]], counts: Mapp
 
 def range_lines(of: str, spreads: Mapping[Rung, tuple[float, float]], points: Mapping[Rung, int]) -> list[str]:
     """The entries of the ranges of times or memory, by rung."""
-    return [
-        f"  - {{variant: "{of}, {rung.value}", points: {points[rung]}, source: fit,"
-        f" values: {{low: {low:.3f}, high: {high:.3f}}}}}"
-        for rung, (low, high) in spreads.items()
-    ]
+    lines = []
+    for rung, (low, high) in spreads.items():
+        name = json.dumps(f"{of}, {rung.value}")
+        values = f"{{low: {low:.3f}, high: {high:.3f}}}"
+        lines.append(f"  - {{variant: {name}, points: {points[rung]}, source: fit, values: {values}}}")
+    return lines
 
 
 GENERATED = re.compile(r"  - \{variant: (compute |memory, |operators |\"vision, |\"memory, )")
