@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context
 from gpuplanner.engine.estimate import Estimate, Fit, Phase, Way
+from gpuplanner.engine.machine import Machine
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Language, Message
 from gpuplanner.units import Unit, percent
@@ -37,12 +38,20 @@ def estimate_lines(estimate: Estimate, context: Context, chosen_for_you: bool = 
 def machine_name(estimate: Estimate, context: Context) -> str:
     """The machine and the way of running in a few words: `2 × H100 SXM5 80GB · TP 2`."""
     machine, way = estimate.machine, estimate.way
-    fraction = "" if machine.gpu_fraction == 1 else f"{machine.gpu_fraction} "
-    parts = [f"{machine.gpus} × {fraction}{safe(machine.gpu.name)}"]
+    parts = [safe(gpus_name(machine, context))]
     if machine.instance:
         parts.append(safe(f"{machine.nodes} × {machine.instance.provider} {machine.instance.name}"))
     way_said = way_name(way, context)
     return " · ".join([*parts, way_said] if way_said else parts)
+
+
+def gpus_name(machine: Machine, context: Context) -> str:
+    """The GPUs of a machine: `8 × L4`; those that are bought for several nodes by node: `2 nodes of 8 × L4`."""
+    fraction = "" if machine.gpu_fraction == 1 else f"{machine.gpu_fraction} "
+    if machine.instance is not None or machine.nodes == 1 or machine.slice is not None:
+        return f"{machine.gpus} × {fraction}{machine.gpu.name}"
+    each = f"{machine.gpus_per_node} × {fraction}{machine.gpu.name}"
+    return context.text("cli.nodes_of", nodes=machine.nodes, gpus=each)
 
 
 def way_name(way: Way, context: Context) -> str:

@@ -88,6 +88,7 @@ class Parser(argparse.ArgumentParser):
         except argparse.ArgumentError as fault:
             # All others are told by ours, so a value was given to an option that takes none (or Python has a new rule).
             raise InputError(msg("cli.parser.takes_no_value", option=fault.argument_name or self.prog)) from None
+        left_over = _late_words(left_over, options)
         if left_over:
             raise InputError(self._too_much(left_over, options))
         return options
@@ -112,6 +113,10 @@ class Parser(argparse.ArgumentParser):
     def option_strings(self) -> list[str]:
         """The options as they are typed."""
         return list(self._option_string_actions)
+
+    def optional_words(self) -> list[argparse.Action]:
+        """The arguments without an option's name that may be left out."""
+        return [a for a in self._actions if not a.option_strings and a.nargs == "?" and a.type is None]
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
@@ -144,6 +149,19 @@ class Parser(argparse.ArgumentParser):
             raise _Mistake(
                 action, msg("cli.parser.bad_value", option=_named(action), command=self.prog, problem=cause.told)
             ) from None
+
+
+def _late_words(left_over: list[str], options: argparse.Namespace) -> list[str]:
+    """Gives words that stand behind the options to the arguments that may be left out, and returns what is left.
+
+    argparse takes such an argument for left out as soon as an option follows the words before it.
+    """
+    command = getattr(options, "parser", None)
+    for action in command.optional_words() if command else ():
+        if left_over and not left_over[0].startswith("-") and getattr(options, action.dest) == action.default:
+            setattr(options, action.dest, left_over[0])
+            left_over = left_over[1:]
+    return left_over
 
 
 def _named(action: argparse.Action) -> str:

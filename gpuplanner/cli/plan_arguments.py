@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from gpuplanner.cli.context import Context
 from gpuplanner.messages import InputError, msg, nearest, shortened
 from gpuplanner.paths import is_there
 from gpuplanner.store.plan_files import read_plan
-from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.plan import Constraints, MachineChoice, Plan
 from gpuplanner.workload.plan_text import LARGEST_PLAN_BYTES, parse_json, parse_plan, plan_from_data
 from gpuplanner.workload.reading import read_model_file
 
@@ -45,6 +45,7 @@ def plan_of(options: argparse.Namespace, context: Context) -> Plan:
         raise InputError(msg("cli.gpus_without_gpu"))
     for change in options.set:
         _set(content, change)
+    _resolve_gpus(content, context)
     changed = plan_from_data(content, options.plan)
     _check_names(changed, context)
     return changed
@@ -113,6 +114,7 @@ def _set(content: dict[str, Any], change: str) -> None:
         value = given  # a word needs no quotes; what is no word either is refused where the field is checked
     names = field.strip().split(".")
     if names[0] not in content:
+        _refuse_elsewhere(names, content["workload"], given)
         names.insert(0, "workload")
     group: Any = content
     for name in names[:-1]:
@@ -126,7 +128,31 @@ def _set(content: dict[str, Any], change: str) -> None:
                 raise InputError(msg("cli.set_unknown_field_near", field=field, name=name, near=near[0]))
             raise InputError(msg("cli.set_unknown_field", field=field))
         group = inner
+    if isinstance(group.get(names[-1]), list) and isinstance(value, str):
+        value = [word.strip() for word in value.split(",") if word.strip()]
     group[names[-1]] = value
+
+
+def _refuse_elsewhere(names: Sequence[str], workload: Mapping[str, Any], given: str) -> None:
+    """Refuse a field that the workload has not and another part of the plan has, naming that part."""
+    if names[0] in workload or len(names) > 1:
+        return
+    parts = {"constraints": Constraints.model_fields, "machine": MachineChoice.model_fields}
+    near = next((f"{part}.{names[0]}" for part, fields in parts.items() if names[0] in fields), None)
+    if near is not None:
+        raise InputError(msg("cli.set_elsewhere", field=names[0], near=near, value=shortened(given, 40)))
+
+
+def _resolve_gpus(content: Mapping[str, Any], context: Context) -> None:
+    """Turn names of GPUs in the limits into ids, as `--gpu` does. What means no single GPU is refused afterwards."""
+    limits = content.get("constraints")
+    if not isinstance(limits, dict) or not isinstance(limits.get("gpus"), list):
+        return
+    known = context.workspace.catalog.gpus
+    limits["gpus"] = [
+        name if not isinstance(name, str) or name in known else context.workspace.resolve(name, "gpu").id or name
+        for name in limits["gpus"]
+    ]
 
 
 def _check_names(plan: Plan, context: Context) -> None:

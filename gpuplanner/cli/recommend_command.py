@@ -2,17 +2,17 @@
 
 import argparse
 import time
-from functools import partial
 from typing import Any
 
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context, print_json
-from gpuplanner.cli.estimate_text import MARKS, way_name
+from gpuplanner.cli.estimate_text import MARKS, gpus_name, way_name
 from gpuplanner.cli.figures_data import machine_data, message_data, way_data
 from gpuplanner.cli.plan_arguments import plan_of
 from gpuplanner.cli.why_not import about_lines, grouped_lines, narrowed, nearest_lines
 from gpuplanner.engine.estimate import Fit
 from gpuplanner.engine.kinds import KINDS
+from gpuplanner.engine.search.ordering import order_of
 from gpuplanner.engine.search.result import Candidate, SearchResult
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
@@ -41,11 +41,16 @@ def _print(plan: Plan, result: SearchResult, seconds: float, options: argparse.N
     carried, rejected = len(result.candidates), len(result.rejections)
     ways = f"{result.configurations:,}"
     spent = context.number(seconds, Unit.SECOND)
-    print(context.text("cli.recommend.counted", carried=carried, all=carried + rejected, ways=ways, time=spent))
+    counted = "cli.recommend.counted_bare" if plan.constraints.bare_gpus else "cli.recommend.counted"
+    print(context.text(counted, carried=carried, all=carried + rejected, ways=ways, time=spent))
+    for remark in result.remarks:
+        print(context.text(remark))
     print()
-    if result.candidates:
+    if options.why_not:
+        print("\n".join(grouped_lines(result.rejections, context)))
+    elif result.candidates:
         shown_candidates = result.candidates[: options.limit]
-        order = context.text(f"cli.recommend.order.{plan.constraints.objective.name.lower()}")
+        order = context.text(f"limits.order.{order_of(plan, result.candidates)}")
         print(context.text("cli.recommend.order", order=order, shown=len(shown_candidates)))
         print("\n".join(_table(plan, shown_candidates, context)))
         if any(candidate.fit is Fit.TIGHT for candidate in shown_candidates):
@@ -53,10 +58,8 @@ def _print(plan: Plan, result: SearchResult, seconds: float, options: argparse.N
             print(context.text("cli.recommend.tight", mark=MARKS[Fit.TIGHT]))
     else:
         print(context.text("cli.recommend.none"))
-    if result.rejections and (options.why_not or not result.candidates):
         print()
-        why = grouped_lines if options.why_not else partial(nearest_lines, most=NEAREST)
-        print("\n".join(why(result.rejections, context=context)))
+        print("\n".join(nearest_lines(result.nearest, NEAREST, context)))
 
 
 def _table(plan: Plan, candidates: tuple[Candidate, ...], context: Context) -> list[str]:
@@ -67,15 +70,16 @@ def _table(plan: Plan, candidates: tuple[Candidate, ...], context: Context) -> l
     for candidate in candidates:
         values = _values(candidate)
         cells = [context.number(values[n], u) if n in values else "–" for n, u in shown]
-        rows.append([MARKS[candidate.fit], safe(candidate_name(candidate)), way_name(candidate.way, context), *cells])
+        rows.append(
+            [MARKS[candidate.fit], safe(candidate_name(candidate, context)), way_name(candidate.way, context), *cells]
+        )
     return columns(rows, right=range(3, 3 + len(shown)))
 
 
-def candidate_name(candidate: Candidate) -> str:
+def candidate_name(candidate: Candidate, context: Context) -> str:
     """The offer and its GPUs in a few words: `2 × AWS p5.48xlarge (16 × H100 SXM5 80GB)`."""
     machine = candidate.machine
-    fraction = "" if machine.gpu_fraction == 1 else f"{machine.gpu_fraction} "
-    gpus = f"{machine.gpus} × {fraction}{machine.gpu.name}"
+    gpus = gpus_name(machine, context)
     if machine.instance is None:
         return gpus
     return f"{machine.nodes} × {machine.instance.provider} {machine.instance.name} ({gpus})"

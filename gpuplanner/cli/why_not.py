@@ -5,6 +5,7 @@ from itertools import groupby
 
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context
+from gpuplanner.cli.estimate_text import gpus_name
 from gpuplanner.engine.search.result import Candidate, Rejection, SearchResult
 from gpuplanner.messages import InputError, msg, shortened
 
@@ -26,6 +27,9 @@ def grouped_lines(rejections: tuple[Rejection, ...], context: Context) -> Iterat
 
 def nearest_lines(rejections: tuple[Rejection, ...], most: int, context: Context) -> Iterator[str]:
     """The machines that came nearest to carrying the plan."""
+    if not rejections:
+        yield context.text("cli.recommend.none_near")
+        return
     yield context.text("cli.recommend.why_not")
     yield from _table(list(rejections[:most]), context)
 
@@ -34,7 +38,7 @@ def about_lines(name: str, found: SearchResult, everything: SearchResult, contex
     """What became of the machines that a name means. `found` has only those of `everything`."""
     for candidate in found.candidates:
         place = everything.candidates.index(candidate) + 1
-        yield context.text("cli.why_not.carries", machine=offer_of(candidate), place=place)
+        yield context.text("cli.why_not.carries", machine=offer_of(candidate, context), place=place)
     yield from _table(list(found.rejections), context, indent="")
     if not found.candidates and not found.rejections:
         yield context.text("cli.why_not.not_offered", name=shortened(name, 60))
@@ -60,16 +64,18 @@ def narrowed(result: SearchResult, name: str, context: Context) -> SearchResult:
     )
 
 
-def offer_of(offer: Candidate | Rejection) -> str:
+def offer_of(offer: Candidate | Rejection, context: Context) -> str:
     """The name of what is offered: an instance of its provider, or bare GPUs."""
     machine = offer.machine
     instance = offer.instance if isinstance(offer, Rejection) else offer.machine.instance
     if instance is not None:
         return safe(f"{instance.provider} {instance.name}")
     if machine is not None:
-        return safe(f"{machine.gpus} × {machine.gpu.name}")
+        return safe(gpus_name(machine, context))
     return safe(offer.gpu.name) if isinstance(offer, Rejection) and offer.gpu else "?"
 
 
 def _table(rejections: list[Rejection], context: Context, indent: str = "  ") -> list[str]:
-    return columns([[f"{indent}{offer_of(rejection)}", context.text(rejection.reason)] for rejection in rejections])
+    return columns(
+        [[f"{indent}{offer_of(rejection, context)}", context.text(rejection.reason)] for rejection in rejections]
+    )

@@ -1,7 +1,7 @@
 """The smallest changes that would make a plan work, each tried by estimating it anew. Proposes nothing untried.
 
 A change is kept when with it the run fits (or fits better than tight) and all goals are met. They come in the order in
-which a person would try them: settings first, then precision and method, then more or other GPUs.
+which a person would try them: settings first, then precision and method, then more or other GPUs, the smallest first.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from gpuplanner.catalog.efficiency import Efficiencies
-from gpuplanner.catalog.entries import Gpu
+from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.estimate import Change, Estimate, Fit
 from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.kinds import KINDS
+from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.proposals import Proposal, machine_proposals
 from gpuplanner.engine.proposals import setting_proposals as proposals_of_settings
 from gpuplanner.messages import InputError, Message, msg
@@ -23,6 +24,8 @@ MOST_CHANGES = 8
 SUPPORT = "limits.support."
 """Begins the ids of what `support.py` says."""
 GOODNESS = {Fit.DOES_NOT_FIT: 0, Fit.TIGHT: 1, Fit.FITS: 2}
+PILED_UP = frozenset({"change.micro_batch"})
+"""Changes that are made as large as can be when several have to come together."""
 Try = Callable[[Proposal], Estimate | None]
 
 
@@ -59,10 +62,18 @@ def _settings(made: Estimate, tried: Try) -> Iterator[Change]:
 
 
 def _machines(made: Estimate, gpus: Mapping[str, Gpu], tried: Try) -> Iterator[Change]:
+    found = []
     for family in machine_proposals(made, gpus):
-        change = next((c for p in family if (c := _change(made, p, tried)) is not None), None)
-        if change is not None:
-            yield change
+        first = next(((p, c) for p in family if (c := _change(made, p, tried)) is not None), None)
+        if first is not None:
+            found.append(first)
+    yield from (change for _, change in sorted(found, key=lambda pair: _size(pair[0].machine)))
+
+
+def _size(machine: Machine) -> float:
+    """Memory of all GPUs: what a machine that does costs, where no price is known."""
+    known = machine.gpu.known(GpuProperty.MEMORY_BYTES)
+    return machine.gpus * (known.value if known else 0.0)
 
 
 def _change(made: Estimate, proposal: Proposal, tried: Try) -> Change | None:
@@ -129,7 +140,7 @@ def _run(made: Estimate, tried: Try) -> Change | None:
     at = made
     done: dict[str, Message] = {}
     while len(done) < MOST_CHANGES:
-        proposal = next((p for p in setting_proposals(at) if p.what.id not in done), None)
+        proposal = _next(setting_proposals(at), done)
         found = tried(proposal) if proposal else None
         if proposal is None or found is None:
             return None
@@ -138,6 +149,15 @@ def _run(made: Estimate, tried: Try) -> Change | None:
             return _change(made, replace(proposal, what=_all_of(list(done.values()))), tried)
         at = found
     return None
+
+
+def _next(proposals: Iterator[Proposal], done: Mapping[str, Message]) -> Proposal | None:
+    """The first change of another kind; where one comes in several sizes that cost nothing but time, the largest."""
+    left = [p for p in proposals if p.what.id not in done]
+    if not left:
+        return None
+    alike = [p for p in left if p.what.id == left[0].what.id]
+    return alike[-1] if left[0].what.id in PILED_UP else left[0]
 
 
 def _all_of(words: list[Message]) -> Message:

@@ -145,8 +145,10 @@ def training_changes(made: Estimate, workload: Training) -> Iterator[tuple[Messa
     """Settings of a training run, then smaller methods, then a shorter sequence; nothing where memory suffices."""
     if made.fit is Fit.FITS:
         return
-    if made.way.micro_batch > 1:
-        yield msg("change.micro_batch"), {"micro_batch": 1}
+    smaller = made.way.micro_batch
+    while smaller > 1:
+        smaller //= 2
+        yield msg("change.micro_batch", count=smaller), {"micro_batch": smaller}
     if workload.attention is not AttentionKernel.FLASH:
         yield msg("change.flash"), {"attention": AttentionKernel.FLASH}
     if not workload.fused_loss:

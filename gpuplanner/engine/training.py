@@ -188,7 +188,7 @@ def _over_network(name: str, limit: Limit, run: TrainingRun, machine: Machine) -
         "experts": layout.expert_parallel > part.expert_in_node,
         "gather": part.shard_members > part.data_in_node,
         "reduce": part.data_members > part.data_in_node,
-        "send": True,
+        "send": layout.tensor_parallel * part.data_members * layout.pipeline_parallel > run.hardware.gpus_per_node,
     }
     return Limit.NETWORK if spans[name] else limit
 

@@ -1,13 +1,16 @@
 """Which way of running a plan comes to on one machine: degrees that the person left open are chosen here.
 
-Of the ways that fit the fastest is taken; where none fits, the one that needs the least memory.
+Of the ways that fit the fastest is taken, one that fits comfortably before one that is tight unless that is much
+faster; where none fits, the one that needs the least memory.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 from math import gcd
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.engine.machine import Machine
@@ -17,8 +20,12 @@ from gpuplanner.engine.training_model import ModelNumbers
 from gpuplanner.engine.training_numbers import training_numbers
 from gpuplanner.engine.training_rollout import known_trainer_shape
 from gpuplanner.engine.training_ways import Shape, TrainingWay, layouts_on
+from gpuplanner.engine.verdict import comfortable
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.training import Training
+
+MUCH_FASTER = 1.25
+"""So many times as fast a way has to be that it is taken although memory gets tight."""
 
 
 def shape_of(model: ModelArchitecture) -> Shape:
@@ -60,8 +67,12 @@ def best_way(
     software: SoftwareNumbers,
     hardware: HardwareNumbers,
     gpus: int,
+    highest_need: float = 1.0,
 ) -> TrainingWay:
-    """The fastest of the ways that fit, else the one that needs the least memory."""
+    """The fastest of the ways that fit, else the one that needs the least memory.
+
+    `highest_need`: the upper end of the range of memory, over the expected need.
+    """
     if len(ways) == 1:
         return ways[0]
     numbers = training_numbers(model, software, hardware, layouts_of(workload, ways, [gpus] * len(ways)))
@@ -69,5 +80,11 @@ def best_way(
     speed = np.broadcast_to(np.asarray(numbers.tokens_per_s), len(ways))
     fits = needed <= hardware.usable_bytes
     if fits.any():
+        speed = speed / reluctance(float(hardware.usable_bytes), needed, highest_need)
         return ways[int(np.argmax(np.where(fits, speed, -1.0)))]
     return ways[int(np.argmin(needed))]
+
+
+def reluctance(usable_bytes: float, needed_bytes: NDArray[Any], highest_need: float) -> NDArray[Any]:
+    """By how much the speed of each way is discounted in the choice: those that are tight have to be much faster."""
+    return np.where(comfortable(usable_bytes, needed_bytes, highest_need), 1.0, MUCH_FASTER)

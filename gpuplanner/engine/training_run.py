@@ -73,7 +73,8 @@ def training_run(
     software = software_numbers(workload, machine, efficiencies)
     tried = ways_on(machine, model, workload) if ways is None else ways
     trainers = trainer_gpus(workload, machine.gpus_per_node, machine.nodes)
-    way = best_way(tried, workload, numbers, software, hardware, trainers)
+    highest = memory_spread_of(workload, efficiencies).high
+    way = best_way(tried, workload, numbers, software, hardware, trainers, highest)
     layout = layout_of(workload, way, trainers)
     family = "pretraining time" if workload.method in PRETRAINING else "fine-tuning time"
     measured = beside(workload, spread_of(efficiencies, family, rung_of(workload, machine.gpu, efficiencies)))

@@ -2,6 +2,7 @@
 
 from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.estimate import Fit
+from gpuplanner.engine.formulas.elementwise import Condition, Number
 from gpuplanner.figures import Certainty, Figure
 from gpuplanner.messages import Message, msg
 from gpuplanner.units import GIB, Display, Unit, percent, show_bytes
@@ -22,6 +23,13 @@ def usable_figure(usable_bytes: float, gpu: Gpu) -> Figure:
     told = gpu.known(GpuProperty.MEMORY_USABLE_BYTES) or gpu.known(GpuProperty.MEMORY_REPORTED_BYTES)
     low, high = usable_bytes * (1 - USABLE_SPREAD), usable_bytes * (1 + USABLE_SPREAD)
     return Figure(usable_bytes, Unit.BYTE, Certainty.MEASURED if told else Certainty.RULE, low, high)
+
+
+def comfortable(usable_bytes: float, needed_bytes: Number, highest: float) -> Condition:
+    """Whether ways with such needs get the verdict "fits"; `highest`: the upper end of the need over the need."""
+    free = usable_bytes - needed_bytes
+    inside = needed_bytes * highest <= usable_bytes * (1.0 - USABLE_SPREAD)
+    return inside & (free >= TIGHT_FREE_BYTES) & (free >= TIGHT_FREE_SHARE * usable_bytes)
 
 
 def verdict(usable: Figure, needed: Figure) -> tuple[Fit, Message]:

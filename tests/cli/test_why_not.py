@@ -27,12 +27,13 @@ def test_the_groups_count_every_rejected_machine_and_name_the_nearest(capsys):
     counts = [int(found) for found in re.findall(r"^\S.* · (\d+)$", out, re.MULTILINE)]
     assert sum(counts) == len(rows) > 100
     assert len(counts) == len({row["broken"] for row in rows})
-    named = re.findall(r"^  (?!and \d)\S.*$", out.partition("\n\n")[2].partition("\n\n")[2], re.MULTILINE)
+    named = re.findall(r"^  (?!and \d)\S.*$", out.partition("\n\n")[2], re.MULTILINE)
     assert len(named) == sum(min(NEAREST, count) for count in counts)
     for broken in {row["broken"] for row in rows}:
         overs = [row["over"] for row in rows if row["broken"] == broken and row["over"] is not None]
         assert overs == sorted(overs)
     assert all(row["reason"]["text"] in out for row in rows[:NEAREST])
+    assert "✓" not in out, "the ranking is not asked for"
 
 
 def test_json_keeps_all_rows(capsys):

@@ -178,7 +178,7 @@ def test_a_cluster_is_told_how_many_nodes_its_deadline_takes(shipped_catalog, sh
 
 def test_no_change_is_a_machine_that_no_plan_can_name(advise):
     """The largest cluster that a plan takes is not doubled."""
-    workload = Serving(model=SMALL, concurrency=1, tpot_goal_s=1e-9)
+    workload = Serving(model=SMALL, concurrency=1, tpot_goal_s=1e-6)
     _, made = advise(workload, "nvidia-l40s", 8, MOST_GPUS // 8)
     assert made.unmet
     assert all(c.plan.machine.gpus <= MOST_GPUS for c in made.changes)
@@ -225,3 +225,31 @@ def test_a_deadline_is_not_met_by_nodes_of_which_nobody_knows_how_fast_they_are(
     workload = FULL_70B.model_copy(update={"tokens": 1e9, "deadline_s": 1e6})
     _, made = advise(workload, "nvidia-a100-sxm4-80gb", 8)
     assert all(change.headline is not None for change in made.changes)
+
+
+def test_a_smaller_micro_batch_is_tried_before_the_smallest(advise):
+    """Of several that help the one that changes least is said."""
+    found = {}
+    for micro in (2, 4, 8, 16, 32):
+        workload = Training(
+            model=SMALL, method=Method.FULL, framework=Framework.FSDP, global_batch=256, micro_batch=micro,
+            sharding=Sharding.FSDP, recomputation=Recomputation.SELECTIVE,
+        )  # fmt: skip
+        _, made = advise(workload, "nvidia-h100-sxm5-80gb", 8)
+        smaller = [c.plan.workload.micro_batch for c in made.changes if c.what.id == "change.micro_batch"]
+        if smaller:
+            found[micro] = smaller[0]
+    assert found
+    assert all(smaller < micro for micro, smaller in found.items())
+    assert max(found.values()) > 1
+
+
+def test_other_machines_come_last_the_smallest_first(advise, shipped_catalog):
+    for case in CASES.values():
+        _, made = advise(*case)
+        ids = [change.what.id for change in made.changes]
+        machines = ids.count("change.machine")
+        assert ids[len(ids) - machines :] == ["change.machine"] * machines
+        choices = [change.plan.machine for change in made.changes[len(ids) - machines :]]
+        sizes = [c.gpus * shipped_catalog.gpus[c.gpu_id].properties["memory_bytes"].value for c in choices]
+        assert sizes == sorted(sizes)

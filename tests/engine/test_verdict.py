@@ -3,7 +3,7 @@
 import pytest
 
 from gpuplanner.engine.estimate import Fit
-from gpuplanner.engine.verdict import TIGHT_FREE_BYTES, TIGHT_FREE_SHARE, verdict
+from gpuplanner.engine.verdict import TIGHT_FREE_BYTES, TIGHT_FREE_SHARE, comfortable, usable_figure, verdict
 from gpuplanner.figures import Certainty, Figure, exact
 from gpuplanner.messages import Language, Translator
 from gpuplanner.units import GIB, Unit
@@ -51,3 +51,13 @@ def test_every_reason_says_its_amounts(language):
     assert "30.0 GiB" in text
     assert "24.0 GiB" in text
     assert "6.00 GiB" in text
+
+
+@pytest.mark.parametrize("highest", [1.0, 1.1, 1.4])
+@pytest.mark.parametrize("usable_gib", [8.0, 24.0, 80.0, 141.0])
+def test_what_is_comfortable_in_a_choice_is_what_the_verdict_calls_fitting(usable_gib, highest, shipped_catalog):
+    gpu = shipped_catalog.gpus["nvidia-h100-sxm5-80gb"]
+    for share in range(10, 101, 3):
+        needed = usable_gib * share / 100
+        found, _ = verdict(usable_figure(usable_gib * GIB, gpu), need(needed, high=needed * highest))
+        assert bool(comfortable(usable_gib * GIB, needed * GIB, highest)) is (found is Fit.FITS)

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpuplanner.catalog.entries import GpuProperty
 from gpuplanner.engine.formulas.cost import usd_per_job, usd_per_month
 from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.machines import Unplannable
 from gpuplanner.engine.search.result import Broken
-from gpuplanner.units import HOURS_PER_MONTH, Unit
+from gpuplanner.units import GB, GIB, HOURS_PER_MONTH, Unit
 from gpuplanner.workload.plan import Constraints
 
 Array = NDArray[Any]
@@ -61,7 +63,7 @@ def passing(left: Array, checks: Sequence[Check]) -> Array | Failure:
 
 
 def offer_checks(constraints: Constraints, machine: Machine, nodes: Array, job_s: Array | None) -> list[Check]:
-    """The constraints that depend on the offer and not on its hardware: price, budgets, then the filters."""
+    """The constraints that depend on the offer, not on its hardware: price, budgets, then the choice among offers."""
     checks = []
     budgets = constraints.budget_usd_per_month, constraints.budget_usd_per_job
     hourly = None if machine.usd_per_hour is None else machine.usd_per_hour / machine.nodes * nodes
@@ -74,15 +76,35 @@ def offer_checks(constraints: Constraints, machine: Machine, nodes: Array, job_s
             checks.append(Check(Broken.BUDGET_MONTH, monthly, budgets[0], Unit.MONEY))
         if budgets[1] is not None and job_s is not None:
             checks.append(Check(Broken.BUDGET_JOB, usd_per_job(hourly, job_s), budgets[1], Unit.MONEY))
-    provider = machine.instance.provider if machine.instance else ""
-    region = machine.price.region if machine.price else ""
-    filters = (
-        (Broken.PROVIDER, constraints.providers, provider),
-        (Broken.REGION, constraints.regions, region),
-        (Broken.GPU, constraints.gpus, machine.gpu.id),
-    )
-    checks += [_holds(broken, value in wanted) for broken, wanted, value in filters if wanted]
-    return checks
+    broken = broken_choice(constraints, machine)
+    return checks if broken is None else [*checks, _holds(broken, False)]
+
+
+def broken_choice(constraints: Constraints, offer: Machine | Unplannable) -> Broken | None:
+    """Which of the constraints that choose among offers this one breaks first, None where a person wants it.
+
+    An offer that does not say what it has is none of those that are chosen by it; its region is that of its price.
+    """
+    provider = offer.instance.provider if offer.instance else None
+    if constraints.providers and provider not in constraints.providers:
+        return Broken.PROVIDER
+    price = offer.price if isinstance(offer, Machine) else None
+    if constraints.regions and (price is None or price.region not in constraints.regions):
+        return Broken.REGION
+    if constraints.gpus and (offer.gpu is None or offer.gpu.id not in constraints.gpus):
+        return Broken.GPU
+    return None if _memory_wanted(constraints, offer) else Broken.GPU_MEMORY
+
+
+def _memory_wanted(constraints: Constraints, offer: Machine | Unplannable) -> bool:
+    """Whether one GPU has as much memory as is asked for. It is sold in units of 2³⁰ bytes that are written as GB."""
+    least, most = constraints.gpu_memory_at_least_bytes, constraints.gpu_memory_at_most_bytes
+    known = offer.gpu.known(GpuProperty.MEMORY_BYTES) if offer.gpu else None
+    if known is None:
+        return least is None and most is None
+    fraction = float(offer.gpu_fraction) if isinstance(offer, Machine) else 1.0
+    memory = known.value * fraction
+    return (least is None or memory >= least) and (most is None or memory / GIB * GB <= most)
 
 
 def _holds(broken: Broken, holds: bool) -> Check:

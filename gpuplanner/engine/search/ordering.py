@@ -1,9 +1,11 @@
 """The order of what a search found: candidates by the plan's objective, rejections by how near they came."""
 
-from collections.abc import Iterable
-from math import inf
+from collections.abc import Iterable, Sequence
+from math import inf, isinf
 
+from gpuplanner.catalog.entries import GpuProperty
 from gpuplanner.engine.cost import PER_THOUSAND
+from gpuplanner.engine.estimate import Fit
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.search.result import Broken, Candidate, Rejection
 from gpuplanner.workload.plan import Objective, Plan
@@ -12,8 +14,23 @@ _ORDER = {broken: place for place, broken in enumerate(Broken)}
 
 
 def ranked(plan: Plan, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Best first. A price that is not known ranks behind every known one; equal ones by time, then by GPUs."""
+    """Best first. A price that is not known ranks behind every known one; equal ones by time, then by GPUs.
+
+    By cost, machines without a price come with the fewest GPUs first, of so many those that are not tight, then those
+    with the least memory: what is smaller and does is rarely dearer.
+    """
     return tuple(sorted(candidates, key=lambda candidate: _key(plan, candidate)))
+
+
+def order_of(plan: Plan, candidates: Sequence[Candidate]) -> str:
+    """What puts these candidates in their order: the plan's objective, or "no_price" where cost cannot.
+
+    Text: message `limits.order.<name>`.
+    """
+    objective = plan.constraints.objective
+    if objective is Objective.COST and all(isinf(_cost(plan, candidate)) for candidate in candidates):
+        return "no_price"
+    return objective.name.lower()
 
 
 def furthest_first(rejections: Iterable[Rejection]) -> tuple[Rejection, ...]:
@@ -27,13 +44,22 @@ def _key(plan: Plan, candidate: Candidate) -> tuple[float, ...]:
     time = metrics.get("job_s", metrics.get("request_s", metrics.get("step_s", 1.0 / rate if rate else inf)))
     cost = _cost(plan, candidate)
     gpus = float(candidate.machine.gpus * candidate.machine.gpu_fraction)
+    tight = float(candidate.fit is not Fit.FITS)
     match plan.constraints.objective:
+        case Objective.COST if isinf(cost):
+            return cost, gpus, tight, _memory(candidate), time, float(candidate.machine.nodes)
         case Objective.COST:
-            return cost, time, gpus
+            return cost, tight, time, gpus
         case Objective.TIME:
-            return time, cost, gpus
+            return time, tight, cost, gpus
         case Objective.FEWEST_GPUS:
-            return gpus, cost, time
+            return gpus, tight, cost, _memory(candidate), time
+
+
+def _memory(candidate: Candidate) -> float:
+    """Memory of all its GPUs; a GPU of unknown size has none to spare."""
+    known = candidate.machine.gpu.known(GpuProperty.MEMORY_BYTES)
+    return inf if known is None else known.value * candidate.machine.gpus * float(candidate.machine.gpu_fraction)
 
 
 def _cost(plan: Plan, candidate: Candidate) -> float:

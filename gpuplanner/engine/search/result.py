@@ -36,6 +36,7 @@ class Broken(StrEnum):
     PROVIDER = "provider"
     REGION = "region"
     GPU = "gpu"
+    GPU_MEMORY = "gpu_memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +82,13 @@ class SearchResult:
     """Candidates by the plan's objective, best first; rejections by how far down the list of constraints they came.
 
     `configurations`: how many ways of running were computed. `cancelled`: the search was stopped, so both are partial.
+    `nearest`: of the rejections those of offers that the choice of providers, regions and GPUs leaves.
+    `remarks`: what a person should know who finds too few candidates.
     """
 
     candidates: tuple[Candidate, ...]
     rejections: tuple[Rejection, ...]
     configurations: int
     cancelled: bool = False
+    remarks: tuple[Message, ...] = ()
+    nearest: tuple[Rejection, ...] = ()

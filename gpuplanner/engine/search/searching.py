@@ -16,7 +16,7 @@ from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.limits import missing_fact
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import Unplannable, catalog_machines, with_nodes
-from gpuplanner.engine.search.checks import Failure, offer_checks, passing
+from gpuplanner.engine.search.checks import Failure, broken_choice, offer_checks, passing
 from gpuplanner.engine.search.ordering import furthest_first, ranked
 from gpuplanner.engine.search.rejecting import broke, rejection, unplannable
 from gpuplanner.engine.search.result import Broken, Candidate, Rejection, SearchResult
@@ -24,7 +24,7 @@ from gpuplanner.engine.search.space import Computed, Prepared, Space
 from gpuplanner.engine.support import unsupported
 from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import InputError, Message, msg
-from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.plan import Constraints, Plan
 
 BLOCK_ROWS = 32_768
 """Ways computed at once: arrays of this length fit the second-level cache (measured: 16,000–65,000 are fastest)."""
@@ -77,7 +77,26 @@ def search(
                     rejected.append(verdict)
         done += len(block)
         progress(done / len(groups))
-    return SearchResult(ranked(plan, candidates), furthest_first(rejected), computed, stopped)
+    rejections = furthest_first(rejected)
+    nearest = tuple(rejection for rejection in rejections if _wanted(asked, rejection))
+    remarks = tuple(_remarks(asked, catalog))
+    return SearchResult(ranked(plan, candidates), rejections, computed, stopped, remarks, nearest)
+
+
+def _wanted(asked: Constraints, rejection: Rejection) -> bool:
+    """Whether the offer is one that the plan chooses, whatever runs on it."""
+    offer = rejection.machine or Unplannable(rejection.instance, rejection.gpu, rejection.reason)
+    return broken_choice(asked, offer) is None
+
+
+def _remarks(asked: Constraints, catalog: Catalog) -> Iterator[Message]:
+    """Which of the chosen GPUs no offer has, so that no way of running can help."""
+    if asked.bare_gpus:
+        return
+    offered = {instance.planning_gpu_id for instance in catalog.instances.values()}
+    missing = [catalog.gpus[gpu].name for gpu in asked.gpus if gpu in catalog.gpus and gpu not in offered]
+    if missing:
+        yield msg("limits.gpus_not_offered", gpus=", ".join(missing), count=len(missing))
 
 
 def _alike(machines: Iterable[Machine]) -> list[list[Machine]]:

@@ -16,7 +16,7 @@ from gpuplanner.engine.ranges import ranged
 from gpuplanner.engine.search.checks import Array, Check, Failure, passing
 from gpuplanner.engine.search.result import Broken, Candidate
 from gpuplanner.engine.search.space import Computed, Prepared
-from gpuplanner.engine.training_choice import shape_of
+from gpuplanner.engine.training_choice import reluctance, shape_of
 from gpuplanner.engine.training_hardware import hardware_numbers
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
 from gpuplanner.engine.training_layouts import layouts_of
@@ -93,6 +93,7 @@ class TrainingSpace:
     def best(self, machine: Machine, computed: Computed, passing: Array) -> Candidate:
         found: _Results = computed.results
         time = found.step_s if computed.job_s is None else computed.job_s
+        time = time * reluctance(found.usable, found.needed, self._memory_spread.high)
         key = {
             Objective.COST: (time * computed.nodes, time),
             Objective.TIME: (time, computed.nodes),

@@ -5,12 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from gpuplanner.catalog.entries import Gpu, Instance, Price, PriceKind
+from gpuplanner.catalog.entries import Gpu, GpuProperty, Instance, Price, PriceKind
 from gpuplanner.engine.machine import Host, Machine, Topology
 from gpuplanner.engine.search.checks import Check, Failure, offer_checks, passing
 from gpuplanner.engine.search.result import Broken
-from gpuplanner.facts import Source
-from gpuplanner.units import Unit
+from gpuplanner.facts import Fact, Known, Source
+from gpuplanner.units import GIB, Unit
 from gpuplanner.workload.plan import Constraints
 
 SOURCE = Source("s", "A list of prices", "2026-01-01")
@@ -47,7 +47,8 @@ def test_a_limit_of_nothing_does_not_divide():
 
 
 def machine(usd, region="us-east-1"):
-    gpu = Gpu("g", "Some GPU", "NVIDIA", {})
+    memory = Known(Fact(24.0 * GIB, Unit.BYTE, SOURCE))
+    gpu = Gpu("g", "Some GPU", "NVIDIA", {GpuProperty.MEMORY_BYTES: memory})
     price = Price(usd, "USD", PriceKind.ON_DEMAND, region, "2026-01-01", SOURCE) if usd else None
     instance = Instance("i", "Cloud", "big.1", "Some GPU", "g", 8, Fraction(1), {}, prices=(price,) if price else ())
     return Machine(gpu, 8, 1, Topology.PCIE, 1e9, Host(), instance=instance, price=price, usd_per_hour=usd)
@@ -70,6 +71,11 @@ JOB_S = np.array([36_000.0, 20_000.0, 12_000.0])
         ({"providers": ("Other",)}, 10.0, Broken.PROVIDER),
         ({"regions": ("eu",)}, 10.0, Broken.REGION),
         ({"gpus": ("h",)}, 10.0, Broken.GPU),
+        ({"gpu_memory_at_least_bytes": 24e9, "gpu_memory_at_most_bytes": 24e9}, 10.0, [True, True, True]),
+        ({"gpu_memory_at_least_bytes": 24 * GIB, "gpu_memory_at_most_bytes": 24 * GIB}, 10.0, [True, True, True]),
+        ({"gpu_memory_at_least_bytes": 25e9}, 10.0, [True, True, True]),
+        ({"gpu_memory_at_least_bytes": 26e9}, 10.0, Broken.GPU_MEMORY),
+        ({"gpu_memory_at_most_bytes": 23e9}, 10.0, Broken.GPU_MEMORY),
     ],
 )
 def test_offers_are_held_to_price_budget_and_filters(constraints, usd, expected):

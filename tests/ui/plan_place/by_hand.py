@@ -262,7 +262,7 @@ def search_by_hand(plan: Plan, workspace: FakeWorkspace, *, none_fits: bool) -> 
         values = {"value": "71 ms", "limit": "40 ms", "over": "31 ms"}
         reason = msg(f"limits.broken.{broken.value}", **values)
         rejections.append(Rejection(machine.instance, machine.gpu, machine, broken, reason, over, unit))
-    return SearchResult(candidates, tuple(rejections), 4212)
+    return SearchResult(candidates, tuple(rejections), 4212, nearest=tuple(rejections))
 
 
 def _found(plan: Plan, machine: Machine) -> Plan:

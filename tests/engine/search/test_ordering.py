@@ -1,0 +1,69 @@
+"""What comes first: the plan's objective, and without a price the fewest GPUs, never "cheapest first"."""
+
+from dataclasses import replace
+
+import pytest
+
+from gpuplanner.engine.estimate import Fit, Way
+from gpuplanner.engine.machines import bare
+from gpuplanner.engine.search.ordering import order_of, ranked
+from gpuplanner.engine.search.result import Candidate
+from gpuplanner.messages import Language, Translator
+from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.plan import Constraints, Objective, Plan
+from gpuplanner.workload.serving import Serving
+
+A4000, RTX_4090, H100 = "nvidia-rtx-a4000", "nvidia-rtx-4090", "nvidia-h100-sxm5-80gb"
+
+
+def plan_of(objective: Objective = Objective.COST) -> Plan:
+    workload = Serving(model=ModelChoice(catalog_id="meta-llama/Meta-Llama-3.1-8B"))
+    return Plan(workload=workload, constraints=Constraints(objective=objective))
+
+
+@pytest.fixture
+def candidate(shipped_catalog):
+    def made(gpu: str, count: int, request_s: float, fit: Fit = Fit.FITS, usd: float | None = None) -> Candidate:
+        machine = replace(bare(shipped_catalog.gpus[gpu], count), usd_per_hour=usd)
+        return Candidate(machine, Way(), plan_of(), fit, 1e9, {"request_s": request_s})
+
+    return made
+
+
+def names(plan, candidates):
+    return [(c.machine.gpu.id, c.machine.gpus) for c in ranked(plan, candidates)]
+
+
+def test_without_prices_the_fewest_gpus_come_first_then_what_is_not_tight_then_the_least_memory(candidate):
+    found = [
+        candidate(H100, 8, 1.0),
+        candidate(H100, 1, 2.0),
+        candidate(A4000, 1, 9.0, Fit.TIGHT),
+        candidate(RTX_4090, 1, 5.0),
+        candidate(RTX_4090, 2, 3.0),
+    ]
+    expected = [(RTX_4090, 1), (H100, 1), (A4000, 1), (RTX_4090, 2), (H100, 8)]
+    assert names(plan_of(), found) == expected
+    assert order_of(plan_of(), found) == "no_price"
+
+
+def test_a_price_that_is_known_ranks_before_every_unknown_one(candidate):
+    found = [candidate(RTX_4090, 1, 1.0), candidate(H100, 8, 2.0, usd=20.0), candidate(H100, 4, 3.0, usd=10.0)]
+    assert names(plan_of(), found) == [(H100, 4), (H100, 8), (RTX_4090, 1)]
+    assert order_of(plan_of(), found) == "cost"
+
+
+def test_of_equal_cost_what_fits_comes_before_what_is_tight(candidate):
+    found = [candidate(H100, 1, 1.0, Fit.TIGHT, usd=5.0), candidate(H100, 2, 2.0, usd=5.0)]
+    assert names(plan_of(), found) == [(H100, 2), (H100, 1)]
+
+
+@pytest.mark.parametrize("objective", [Objective.TIME, Objective.FEWEST_GPUS])
+def test_other_objectives_are_told_by_their_own_name(candidate, objective):
+    assert order_of(plan_of(objective), [candidate(H100, 1, 1.0)]) == objective.name.lower()
+
+
+@pytest.mark.parametrize("language", list(Language))
+def test_every_order_has_a_text(language):
+    orders = ["no_price", *(objective.name.lower() for objective in Objective)]
+    assert [order for order in orders if not Translator(language).has(f"limits.order.{order}")] == []
