@@ -38,6 +38,8 @@ FIELD_OF_TERM = {
     "prompt_tokens": "input_tokens",
     "sequences": "concurrency",
     "layers_kept": "layers",
+    "width_pixels": "width",
+    "height_pixels": "height",
     "network_px": "image_px",
 }
 """Terms of formulas that a person's input has another name for."""

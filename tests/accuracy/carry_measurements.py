@@ -41,7 +41,8 @@ TERMS: Mapping[str, tuple[str, ...]] = {
     ),
     "inference_diffusion": (
         r"MLPerf", r"TensorRT", r"torch\.compile", r"stable-fast \(", r"AITemplate", r"OneFlow", r"xformers=[01]",
-        r"nominal \d+ GB",
+        r"nominal \d+ GB", r"(?:sequential[_ -])?(?:cpu|model)[_ -](?:cpu[_ -])?offload", r"vae[_ -]slicing",
+        r"\btiling\b",
     ),
     "training_diffusion": (
         r"trainable \d+", r"grad ckpt True", r"\bEMA\b", r"dreambooth", r"(?<=; )\w{3,12}$",

@@ -20,6 +20,7 @@ from gpuplanner.engine.diffusion_rates import sixteen_bit_peaks
 from gpuplanner.engine.diffusion_stages import decoder_stages, encoder_stages
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.ranges import Spread
+from gpuplanner.engine.serving_machine import usable_bytes
 from gpuplanner.engine.validation.diffusion_rows import Placed, placed
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext
 from gpuplanner.units import GB
@@ -37,7 +38,10 @@ class DiffusionRows:
     metrics: tuple[str, ...] = (RATE, EACH, MEMORY)
 
     def predict(self, row: Row, context: ValidationContext) -> Iterator[Outcome]:
-        """An outcome for each measured cell; see `rows.Family`."""
+        """An outcome for each measured cell; see `rows.Family`.
+
+        What ran fitted: libraries take less workspace where memory is short, so no peak is above what there is.
+        """
         place = placed(row, context)
         sizes = sizes_of(place.work, place.network)
         spread = time_range(place.network, place.machine, context.efficiencies)
@@ -56,6 +60,8 @@ class DiffusionRows:
             yield _outcome(row, self.name, RATE, steps / parts, _inverse(spread), kin, ideal)
         if row.text(MEMORY):
             needed, weights = peak_bytes(place, sizes, context)
+            there = usable_bytes(place.machine.gpu, context.efficiencies) * float(place.machine.gpu_fraction)
+            needed = max(min(needed, there), weights)
             held = memory_range(place.network, context.efficiencies)
             low = (weights + (needed - weights) * held.low) / needed
             high = (weights + (needed - weights) * held.high) / needed

@@ -14,7 +14,7 @@ from gpuplanner.engine.validation.cells import count
 from gpuplanner.engine.validation.rows import GROUP_COLUMN, Row, ValidationContext
 from gpuplanner.messages import InputError, msg, shortened
 from gpuplanner.units import GIB
-from gpuplanner.workload.diffusion import Diffusion, DiffusionPrecision, DiffusionRuntime
+from gpuplanner.workload.diffusion import Diffusion, DiffusionPrecision, DiffusionRuntime, PipelineOffload
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import GpuSlice
 from gpuplanner.workload.training import AttentionKernel
@@ -39,7 +39,7 @@ MODELS: Mapping[str, str] = {
     r"hunyuan.*video": "HunyuanVideo",
 }
 """What sources call a model, case aside, first match; other names go through the catalog."""
-NOT_MODELLED = r"controlnet|ip-adapter|refiner|upscal|inpaint|turbo\+"
+NOT_MODELLED = r"controlnet|ip-adapter|refiner|upscal|inpaint"
 ANY_FORM: Mapping[str, str] = {"A100": "A100 SXM4 80GB", "A100 80GB": "A100 SXM4 80GB", "A100 40GB": "A100 SXM4 40GB"}
 """Forms of one GPU that differ in nothing that an image model notices, where a source leaves the form open."""
 SEVERAL = re.compile(r"(?:^(\d{1,4}) ?[x×] ?)|(?: ?[x×] ?(\d{1,4})$)")
@@ -52,6 +52,13 @@ RUNTIMES: Mapping[str, DiffusionRuntime] = {
 }
 """What sources call the software, first match; everything else is PyTorch as written."""
 MOST = 10_000
+UNGUIDED = r"turbo|lcm|lightning|schnell|hyper|distil"
+"""Models that are distilled to few steps run without guidance."""
+NAMED_SIZES: Mapping[str, tuple[int, int]] = {"480p": (832, 480), "720p": (1280, 720), "1080p": (1920, 1080)}
+OFFLOADS: Mapping[str, PipelineOffload] = {
+    r"sequential[_ -](?:cpu[_ -])?offload": PipelineOffload.SEQUENTIAL,
+    r"cpu[_ -]offload|model[_ -]offload": PipelineOffload.MODEL,
+}
 SATURATED = 8
 """Images in a batch where a throughput is measured without saying how many: from here on more change nothing."""
 
@@ -91,7 +98,10 @@ def placed(row: Row, context: ValidationContext) -> Placed:
         at_once=at_once,
         runtime=runtime,
         attention=_attention(words),
+        guidance=False if re.search(UNGUIDED, row.text("model"), re.IGNORECASE) else None,
+        offload=offload_of(words),
         vae_slicing=_sliced(words, at_once),
+        vae_tiling=re.search(r"\btiling\b", words, re.IGNORECASE) is not None,
     )
     return Placed(model, network, work, machine, _codec(row.text("model")), throughput)
 
@@ -142,6 +152,9 @@ def _gigabytes(gpu: Gpu) -> float:
 
 def sizes_of(printed: str) -> tuple[int | None, int | None, int | None]:
     """Width, height and frames of "1024x1024", "512" or "720x480x49"; None for what is not there."""
+    named = next((size for name, size in NAMED_SIZES.items() if printed.lower().startswith(name)), None)
+    if named is not None:
+        return *named, None
     found = SIDE.match(printed)
     if found is None:
         return None, None, None
@@ -154,6 +167,13 @@ def runtime_of(words: str) -> DiffusionRuntime:
     lower = words.lower()
     found = (runtime for pattern, runtime in RUNTIMES.items() if re.search(pattern, lower))
     return next(found, DiffusionRuntime.EAGER)
+
+
+def offload_of(words: str) -> PipelineOffload:
+    """What waits in host memory by a row's notes."""
+    lower = words.lower()
+    found = (offload for pattern, offload in OFFLOADS.items() if re.search(pattern, lower))
+    return next(found, PipelineOffload.NONE)
 
 
 def precision_of(printed: str, runtime: DiffusionRuntime, gpu: Gpu) -> DiffusionPrecision:
@@ -185,7 +205,8 @@ def _attention(words: str) -> AttentionKernel:
 
 def _sliced(words: str, at_once: int) -> bool:
     """lambda-diffusers decodes one image at a time from 32 on, where it uses xFormers: its memory falls there."""
-    return at_once >= SLICED_FROM and "xformers=1" in words
+    said = re.search(r"vae[_ -]slicing", words, re.IGNORECASE) is not None
+    return said or (at_once >= SLICED_FROM and "xformers=1" in words)
 
 
 SLICED_FROM = 32
