@@ -16,11 +16,11 @@ from gpuplanner.engine.formulas.vision import (
     activations_of,
     fused_trained_bytes,
     inferred_activation_bytes,
-    kept_activation_bytes,
     layers_of,
     live_activation_bytes,
     macs_at,
     trained_activation_bytes,
+    trained_held_bytes,
     unfused_activation_bytes,
 )
 from gpuplanner.engine.machine import Machine
@@ -192,7 +192,7 @@ def _held(
         return live_activation_bytes(own["live_bytes"])
     fused = network.operators in ATTENDS and work.fused_attention
     spared = usual if fused else efficiencies.constants(TABLE, "written scores")
-    return kept_activation_bytes(
+    return trained_held_bytes(
         own["kept_bytes"], efficiencies.constants(TABLE, _mode(work))["held_share"], spared["spared_share"]
     )
 

@@ -132,7 +132,7 @@ def image_held_bytes(image_activations: Number, held_bytes_per_activation: Numbe
 
 
 @formula(Unit.BYTE, "kept_bytes · held_share · spared_share", "")
-def kept_activation_bytes(kept_bytes: Number, held_share: Number, spared_share: Number) -> Number:
+def trained_held_bytes(kept_bytes: Number, held_share: Number, spared_share: Number) -> Number:
     """Bytes that a training keeps of an activation.
 
     `held_share`: where it computes some again; `spared_share`: where attention does not write its scores.
