@@ -147,10 +147,12 @@ def _remarks(work: Diffusion, network: DiffusionNetwork, sizes: Sizes, gpu: Gpu)
 
 def changes(made: Estimate, work: Diffusion) -> Iterator[tuple[Message, dict[str, Any]]]:
     """What costs little first: slices and tiles of the autoencoder, fewer at once, offloading, fewer bits."""
+    if work.attention is not AttentionKernel.FLASH and (made.unmet or made.fit is not Fit.FITS):
+        yield msg("change.flash"), {"attention": AttentionKernel.FLASH}
+    if made.unmet:
+        yield from _quicker(work)
     if made.fit is Fit.FITS:
         return
-    if work.attention is not AttentionKernel.FLASH:
-        yield msg("change.flash"), {"attention": AttentionKernel.FLASH}
     if work.at_once > 1 and not work.vae_slicing:
         yield msg("change.vae_slicing"), {"vae_slicing": True}
     if not work.vae_tiling:
@@ -169,6 +171,18 @@ def changes(made: Estimate, work: Diffusion) -> Iterator[tuple[Message, dict[str
             yield what, {"precision": precision, "text_precision": precision}
     if work.offload is not PipelineOffload.SEQUENTIAL:
         yield msg("change.offload_layers"), {"offload": PipelineOffload.SEQUENTIAL}
+
+
+def _quicker(work: Diffusion) -> Iterator[tuple[Message, dict[str, Any]]]:
+    """What makes images sooner on the same machine."""
+    if work.runtime is DiffusionRuntime.EAGER:
+        yield msg("change.compiled"), {"runtime": DiffusionRuntime.COMPILED}
+    if work.runtime is not DiffusionRuntime.TENSORRT:
+        yield msg("change.fused_engine"), {"runtime": DiffusionRuntime.TENSORRT}
+    if work.offload is not PipelineOffload.NONE:
+        yield msg("change.no_offload"), {"offload": PipelineOffload.NONE}
+    if work.vae_tiling:
+        yield msg("change.no_tiling"), {"vae_tiling": False}
 
 
 def duty(made: Estimate, network: DiffusionNetwork, _efficiencies: Efficiencies) -> Duty:

@@ -21,7 +21,7 @@ from gpuplanner.engine.serving_machine import usable_bytes
 from gpuplanner.figures import Figure, Rung, exact
 from gpuplanner.messages import Message, msg
 from gpuplanner.units import Unit
-from gpuplanner.workload.diffusion import DiffusionPrecision
+from gpuplanner.workload.diffusion import DiffusionPrecision, DiffusionRuntime
 from gpuplanner.workload.diffusion_training import DiffusionMethod, DiffusionTraining, StateSharding
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.training import AttentionKernel, Optimizer
@@ -111,6 +111,10 @@ def _remarks(work: DiffusionTraining, network: DiffusionNetwork, run: Run, gpu: 
 
 def changes(made: Estimate, work: DiffusionTraining) -> Iterator[tuple[Message, dict[str, Any]]]:
     """What costs little first: kernels, computing again, a cache, smaller batches, smaller states, then LoRA."""
+    if made.unmet and work.runtime is DiffusionRuntime.EAGER:
+        yield msg("change.compiled"), {"runtime": DiffusionRuntime.COMPILED}
+    if made.unmet and work.checkpointing:
+        yield msg("change.no_recomputation"), {"checkpointing": False}
     if made.fit is Fit.FITS:
         return
     if work.attention is not AttentionKernel.FLASH:

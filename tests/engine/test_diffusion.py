@@ -9,6 +9,7 @@ from gpuplanner.catalog.networks import DiffusionNetwork
 from gpuplanner.engine.diffusion import changes, estimate_diffusion
 from gpuplanner.engine.diffusion_pipeline import latents_of, sizes_of, step_pass, tiled
 from gpuplanner.engine.diffusion_stages import decoder_stages, denoiser_stages, encoder_stages
+from gpuplanner.engine.diffusion_training import changes as training_changes
 from gpuplanner.engine.diffusion_training import estimate_diffusion_training
 from gpuplanner.engine.estimate import Estimate, Fit, Limit
 from gpuplanner.engine.machines import bare
@@ -241,6 +242,16 @@ def test_nothing_is_proposed_where_it_fits(opened):
     found = made(opened, SD15)
     assert found.fit is Fit.FITS
     assert list(changes(found, found.plan.workload)) == []
+
+
+def test_a_goal_of_time_that_is_missed_is_told_what_is_quicker(opened):
+    found = made(opened, FLUX, latency_goal_s=0.1, offload="sequential")
+    assert {message.id for message in found.unmet} == {"items.goal_missed.latency"}
+    proposed = {message.id for message, _ in changes(found, found.plan.workload)}
+    assert {"change.compiled", "change.fused_engine", "change.no_offload"} <= proposed
+    slow = trained(opened, SDXL, rate_goal=1e6)
+    quicker = {message.id for message, _ in training_changes(slow, slow.plan.workload)}
+    assert {"change.compiled", "change.no_recomputation"} <= quicker
 
 
 @pytest.mark.parametrize("model", [SD15, SDXL, FLUX])
