@@ -1,5 +1,7 @@
 """Networks that see images: properties over the catalog, what was measured, and what every option changes."""
 
+import json
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 from gpuplanner.catalog.networks import Operators, VisionNetwork
 from gpuplanner.engine.estimate import Estimate, Fit, Limit
 from gpuplanner.engine.estimating import estimate
-from gpuplanner.engine.machines import bare
+from gpuplanner.engine.machines import bare, machine_of
 from gpuplanner.engine.vision import estimate_vision
 from gpuplanner.engine.vision_relatives import OPERATORS_OF, relatives_of
 from gpuplanner.facts import MissingFactError
@@ -18,6 +20,15 @@ from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan
 from gpuplanner.workload.vision import Vision, VisionJob, VisionPrecision, VisionRuntime
 from gpuplanner.workspace import Workspace
+from tests.engine.test_any_plan import (
+    PLANS_EACH,
+    any_machine,
+    any_of,
+    check_figures,
+    check_memory,
+    check_sentence,
+    check_way,
+)
 
 H100 = "nvidia-h100-sxm5-80gb"
 RTX3090 = "nvidia-rtx-3090"
@@ -220,7 +231,7 @@ def test_cores_are_counted_from_images_decoded(opened: Workspace) -> None:
 def test_sixteen_cores_do_not_feed_eight_gpus_with_imagenet(opened: Workspace) -> None:
     """DAT02 (pytorch/examples issue 387): eight GPUs, 16 threads, low utilisation; 32 cores were advised."""
     plan = plan_of(gpu="nvidia-v100-sxm2-16gb", gpus=8, job="training", batch=64)
-    machine = opened.machine(plan.machine)
+    machine = bare(opened.catalog.gpus["nvidia-v100-sxm2-16gb"], 8)
     starved = replace(machine, host=replace(machine.host, vcpus=16.0))
     made = estimate(plan, opened.catalog.models[RESNET].network, starved, opened.efficiencies)
     assert "host.short.vcpus" in {remark.id for remark in made.remarks}
@@ -242,6 +253,31 @@ def _without_origin(step: Any) -> Any:
             yield from _without_origin(argument.step)
         elif argument.origin is None and not isinstance(argument.value, tuple):
             yield argument.name, argument.value
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_any_plan_is_refused_in_a_sentence_or_estimated_with_sense(opened: Workspace, seed: int) -> None:
+    dice = random.Random(f"vision {seed}")
+    networks = [m for m in opened.catalog.models.values() if isinstance(m.network, VisionNetwork)]
+    estimated = 0
+    for _ in range(PLANS_EACH):
+        model = dice.choice(networks)
+        work = any_of(dice, Vision, model=ModelChoice(catalog_id=model.id))
+        plan = Plan(workload=work, machine=any_machine(dice, opened.catalog))
+        assert plan.machine is not None
+        try:
+            machine = machine_of(plan.machine, opened.catalog, opened.catalog.currencies)
+            made = estimate(plan, model.network, machine, opened.efficiencies)
+        except InputError as refused:
+            check_sentence(refused)
+            continue
+        estimated += 1
+        for check in (check_figures, check_memory, check_way):
+            try:
+                check(made)
+            except AssertionError as wrong:
+                raise AssertionError(json.dumps(plan.model_dump(mode="json", exclude_defaults=True))) from wrong
+    assert estimated >= 10
 
 
 @pytest.mark.parametrize(
