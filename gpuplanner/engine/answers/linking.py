@@ -22,7 +22,7 @@ MUCH, SOME = 0.25, 0.05
 ALIKE = 0.001
 """Times that differ by no more than this share are the same."""
 COLLECTIVES = frozenset({
-    "exchange", "dispatch", "prompts", "tensor", "context", "experts", "gather", "reduce", "send", "reductions",
+    "exchange", "dispatch", "prompts", "tensor", "context", "experts", "gather", "reduce", "send",
 })  # fmt: skip
 """Parts of a step of which there are words for what is exchanged in them."""
 TIMES = ("step_s", "job_s", "tpot_s", "ttft_s", "request_s", "science_step_s", "item_step_s")
@@ -117,7 +117,7 @@ def _reasons(quick: Estimate, slow: Estimate, linked: Machine) -> tuple[Message,
     said = [
         msg(
             "answers.nvlink.part",
-            what=_part_name(part.id),
+            what=_part_name(part.id, slow),
             quick=str(show_duration(before.get(part.id, 0.0))),
             slow=str(show_duration(part.figure.value)),
         )
@@ -168,8 +168,10 @@ def way_text(way: Way) -> Message:
     return msg("answers.way", degrees=" · ".join(parts) or "TP 1")
 
 
-def _part_name(part: str) -> Message:
-    return msg(f"answers.collective.{part}" if part in COLLECTIVES else f"part.{part}")
+def _part_name(part: str, made: Estimate) -> Message:
+    """What is exchanged in a part of a step, in the words of language models where it runs one."""
+    worded = part in COLLECTIVES and isinstance(made.plan.workload, Serving | Training)
+    return msg(f"answers.collective.{part}" if worded else f"part.{part}")
 
 
 def _link_name(machine: Machine) -> str:
@@ -186,5 +188,5 @@ def _without_link(asking: Asking, machine: Machine) -> Answer:
         raise InputError(msg("answers.nvlink.no_time", why=made.reason))
     rate = str(show(machine.link_bytes_per_s or 0.0, Unit.BYTE_PER_S, Display()))
     says = msg("answers.nvlink.none_on_gpu", gpu=machine.gpu.name, share=percent(spent / whole, 1), rate=rate)
-    lines = tuple(Line(f"nvlink.part.{part.id}", part.figure, _part_name(part.id)) for part in crossing)
+    lines = tuple(Line(f"nvlink.part.{part.id}", part.figure, _part_name(part.id, made)) for part in crossing)
     return Answer("nvlink", says, lines)
