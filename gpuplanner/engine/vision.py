@@ -182,6 +182,8 @@ def _remarks(work: Vision, network: VisionNetwork) -> Iterator[Message]:
         yield msg("vision.no_attention")
     if not network.relatives:
         yield msg("vision.no_relatives")
+    if not network.activations:
+        yield msg("vision.activations_assumed")
     if not network.layers and work.batch <= SMALL_BATCH:
         yield msg("vision.layers_assumed")
 

@@ -84,7 +84,9 @@ class GpuNumbers:
 
 
 def sized(network: Any, work: Vision) -> VisionNetwork:
-    """The network with what the person says of it instead.
+    """The network with what the person says of it instead: sizes are those of an image of the plan's size.
+
+    Activations that are not said follow from the multiply-adds.
 
     Raises InputError when the model is none that sees images.
     """
@@ -94,17 +96,13 @@ def sized(network: Any, work: Vision) -> VisionNetwork:
         name: value for name in ("parameters", "macs", "activations") if (value := getattr(work, name)) is not None
     }
     if work.image_px is not None and said.keys() & {"macs", "activations"}:
-        said |= {"image_px": work.image_px}
-        said = {**_at(network, work.image_px), **said}
+        area = (work.image_px / network.image_px) ** 2
+        said = {"macs": network.macs * area, **said, "image_px": work.image_px}
+    if "macs" in said:
+        said = {"activations": 0.0, **said}
     if work.operators is not None and work.operators is not network.operators:
         said |= {"operators": work.operators, "relatives": ""}
     return network.model_copy(update=said) if said else network
-
-
-def _at(network: VisionNetwork, image_px: int) -> dict[str, float]:
-    """Sizes that stand beside those that a person gives for another size of image, by area."""
-    area = (image_px / network.image_px) ** 2
-    return {"macs": network.macs * area, "activations": network.activations * area}
 
 
 def network_numbers(network: VisionNetwork, work: Vision, efficiencies: Efficiencies) -> NetworkNumbers:

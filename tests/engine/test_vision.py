@@ -212,6 +212,18 @@ def test_a_network_of_ones_own_takes_what_is_usual_and_says_so(opened: Workspace
     assert other.high / other.low > figure.high / figure.low
 
 
+def test_sizes_that_are_said_are_those_of_the_images_that_are_seen(opened: Workspace) -> None:
+    usual = opened.estimate(plan_of(batch=64))
+    said = opened.estimate(plan_of(batch=64, macs=4.11e9, activations=1.111e7))
+    assert value(said, "images_per_s") == pytest.approx(value(usual, "images_per_s"), rel=0.01)
+    large = opened.estimate(plan_of(batch=64, image_px=448))
+    same = opened.estimate(plan_of(batch=64, image_px=448, macs=4 * 4.11e9, activations=4 * 1.111e7))
+    assert value(same, "images_per_s") == pytest.approx(value(large, "images_per_s"), rel=0.01)
+    guessed = opened.estimate(plan_of(batch=64, macs=4.11e9))
+    assert value(guessed, "images_per_s") == pytest.approx(value(usual, "images_per_s"), rel=0.25)
+    assert "vision.activations_assumed" in {remark.id for remark in guessed.remarks}
+
+
 def test_a_model_that_sees_nothing_is_refused(opened: Workspace) -> None:
     gpu = opened.catalog.gpus[H100]
     with pytest.raises(InputError) as refused:
