@@ -95,8 +95,9 @@ def test_what_a_program_cannot_do_is_refused(opened: Workspace, fields: dict[str
 
 def test_only_models_of_whispers_form_are_planned(opened: Workspace) -> None:
     model = opened.catalog.models["meta-llama/Meta-Llama-3.1-8B"].architecture
+    assert model is not None
     with pytest.raises(InputError) as raised:
-        estimate_speech(Plan(workload=Speech()), model, bare(opened.catalog.gpus[L4], 1), opened.efficiencies)  # type: ignore[arg-type]
+        estimate_speech(Plan(workload=Speech()), model, bare(opened.catalog.gpus[L4], 1), opened.efficiencies)
     assert raised.value.message.id == "speech.not_whisper"
 
 
