@@ -32,6 +32,11 @@ _QUANTISATION_IN_NAME = re.compile(
 )
 _TOO_FAR = 1.35
 """A name states sizes roughly ("7B" for 7.6 billion); what is further off is another model or a shrunk copy."""
+_HASH = re.compile(r"[0-9a-f]{12,64}")
+"""The folder of a snapshot in a download cache."""
+_ANY_FOLDER = frozenset({"downloads", "desktop", "documents", "tmp", "temp", "下载", "桌面", "文档"})
+"""Where files of anything lie."""
+_LONGEST_KIND = 80
 _FILE_TYPES: Mapping[int, str] = {
     0: "fp32", 1: "fp16", 2: "q4_0", 7: "q8_0", 8: "q5_0", 10: "q2_k", 12: "q3_k_m", 14: "q4_k_s", 15: "q4_k_m",
     17: "q5_k_m", 18: "q6_k", 30: "iq4_xs", 32: "bf16", 38: "mxfp4", 39: "nvfp4",
@@ -100,7 +105,7 @@ def _from_text(path: Path, file: ModelFile, text: bytes) -> ReadModel:
 
 
 def _from_config(path: Path, content: Mapping[str, Any]) -> ReadModel:
-    name = _name(path)
+    name = _stated_name(content) or _name(path, content)
     shape = _shape(path, _with_quantisation(path, content), name)
     return _read(path, shape, FileKind.CONFIG, None, (*_doubts(shape, name), *_notes(shape)))
 
@@ -194,9 +199,19 @@ def _with_quantisation(path: Path, content: Mapping[str, Any]) -> Mapping[str, A
     return {**content, "quantization_config": quantisation} if isinstance(quantisation, dict) else content
 
 
-def _name(path: Path) -> str:
-    """What a model is called: the folder of a `config.json`, else the file's name."""
+def _stated_name(content: Mapping[str, Any]) -> str:
+    """What a configuration says that its model is called: the last part, since it may be somebody's path."""
+    stated = content.get("_name_or_path")
+    last = re.split(r"[/\\]", stated.strip().rstrip("/\\"))[-1] if isinstance(stated, str) else ""
+    return file_name(Path(last)) if last.strip(".") and not _HASH.fullmatch(last) else ""
+
+
+def _name(path: Path, content: Mapping[str, Any]) -> str:
+    """The folder of a `config.json`, its architecture where the folder says nothing of it; else the file's name."""
     stem = path.resolve().parent.name if path.name == CONFIG else path.stem
+    kinds = content.get("architectures")
+    if path.name == CONFIG and (stem.lower() in _ANY_FOLDER or _HASH.fullmatch(stem)):
+        stem = kinds[0][:_LONGEST_KIND] if isinstance(kinds, list) and kinds and isinstance(kinds[0], str) else stem
     return file_name(Path(stem.replace("__", "/").rpartition("/")[2])) if stem else ""
 
 

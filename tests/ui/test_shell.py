@@ -1,6 +1,6 @@
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent, QGuiApplication
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QGuiApplication, QScreen
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QMenu, QWidget
 
@@ -418,13 +418,57 @@ def test_geometry_is_kept_and_restored(window, settings, open_session):
     assert again.window.height() == max(560, min(777, screen.height()))
 
 
-@pytest.mark.parametrize("kept", [None, "x", [1], [0, 0, 10, 10, 0], [9999999, 9999999, 1200, 700, 0], ["a"] * 5])
+@pytest.mark.parametrize(
+    "kept",
+    [
+        None,
+        "x",
+        [1],
+        [0, 0, 10, 10, 0],
+        [9999999, 9999999, 1200, 700, 1, 20, 0],
+        [-500, -300, 1200, 700, 1, 20, 0],
+        ["a"] * 7,
+    ],
+)
 def test_a_window_is_never_lost(session, settings, kept):
     settings.keep("window.geometry", kept)
     session.window.restore_geometry()
     assert session.window.width() >= 900
     centre = session.window.geometry().topLeft() + QPoint(40, 20)
     assert any(s.geometry().contains(centre) for s in QGuiApplication.screens())
+
+
+def test_the_frame_of_the_system_does_not_move_the_window_at_each_start(window, settings, monkeypatch):
+    framed = QRect(120, 80, 1000, 640)
+    monkeypatch.setattr(window, "frameGeometry", lambda: framed.adjusted(-1, -20, 1, 5))
+    monkeypatch.setattr(window, "geometry", lambda: framed)
+    moves = []
+    monkeypatch.setattr(window, "move", lambda x, y: moves.append((x, y)))
+    monkeypatch.setattr(QScreen, "availableGeometry", lambda _self: QRect(0, 0, 1600, 1000))
+    for _start in range(3):
+        window._save_geometry()
+        window.restore_geometry()
+    assert moves == [(119, 60)] * 3, "where the frame was, and there the frame comes again"
+
+
+def test_what_is_dragged_over_the_window_can_be_dropped(window, tmp_path):
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(tmp_path / "a.gpuplan"))])
+    args = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+    enter = QDragEnterEvent(QPoint(50, 50), *args)
+    window.dragEnterEvent(enter)
+    assert enter.isAccepted()
+    assert window.drop_veil.isVisible()
+    assert window.drop_veil.geometry() == window.rect()
+    window.dragLeaveEvent(QDragLeaveEvent())
+    assert not window.drop_veil.isVisible()
+    window.dragEnterEvent(QDragEnterEvent(QPoint(50, 50), *args))
+    window.dropEvent(QDropEvent(QPointF(50, 50), *args))
+    assert not window.drop_veil.isVisible()
+    nothing = QMimeData()
+    nothing.setText("words")
+    window.dragEnterEvent(QDragEnterEvent(QPoint(5, 5), args[0], nothing, *args[2:]))
+    assert not window.drop_veil.isVisible()
 
 
 def test_closing_tells_every_page(window):

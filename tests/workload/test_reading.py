@@ -27,6 +27,24 @@ def test_a_configuration_is_read(tmp_path):
     assert total_parameters(read.architecture) == LLAMA_WEIGHTS
 
 
+@pytest.mark.parametrize(
+    ("folder", "stated", "name"),
+    [
+        ("Downloads", None, "LlamaForCausalLM"),
+        ("0e9e39f249a16976918f6564b8830bc894c89659", None, "LlamaForCausalLM"),
+        ("Downloads", "meta-llama/Tiny-Llama", "Tiny-Llama"),
+        ("tiny-llama", "/home/somebody/models/Tiny-Llama-v2/", "Tiny-Llama-v2"),
+        ("tiny-llama", "./", "tiny-llama"),
+        ("tiny-llama", "", "tiny-llama"),
+        ("tiny-llama", 7, "tiny-llama"),
+    ],
+)
+def test_a_model_is_called_as_its_configuration_says(tmp_path, folder, stated, name):
+    (tmp_path / folder).mkdir()
+    content = {**LLAMA, "architectures": ["LlamaForCausalLM"], **({} if stated is None else {"_name_or_path": stated})}
+    assert read_model_file(write_json(tmp_path / folder / "config.json", content)).architecture.name == name
+
+
 def test_a_folder_is_read_by_its_configuration(tmp_path):
     write_json(tmp_path / "config.json", LLAMA)
     assert read_model_file(tmp_path).kind is FileKind.CONFIG

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QPoint, QRectF, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuplanner.catalog.table.columns import Column, ColumnKind
 from gpuplanner.messages import Message, msg
@@ -14,16 +14,15 @@ from gpuplanner.ui.catalog_place.link_row import LinkRow
 from gpuplanner.ui.catalog_place.query import Term
 from gpuplanner.ui.fields.text_field import TextField
 from gpuplanner.ui.fonts import TextRole
-from gpuplanner.ui.painting import painter_for, rounded_box
-from gpuplanner.ui.tokens import RADIUS_CARD
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.label import Ink, Label
+from gpuplanner.ui.widgets.popup import Popup
 
 _WIDTH = 300
 MOST_VALUES = 9
 
 
-class FilterPopup(QFrame):
+class FilterPopup(Popup):
     """Enter filters and closes; what cannot be read is said and stays open. `asked` carries the term."""
 
     asked = Signal(object)
@@ -36,12 +35,9 @@ class FilterPopup(QFrame):
         fault: Callable[[Term], Message | None],
         parent: QWidget,
     ) -> None:
-        super().__init__(parent, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
-        self._appearance = appearance
+        super().__init__(appearance, parent)
         self._column = column
         self._fault = fault
-        self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setFixedWidth(_WIDTH)
         hint = msg(f"catalogui.popup.hint.{column.kind.value}")
         self.field = TextField(appearance, short_title(column), hint=hint, longest=500)
@@ -88,24 +84,10 @@ class FilterPopup(QFrame):
         self._place(self.pos())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.close()
-        elif event.key() in {Qt.Key.Key_Down, Qt.Key.Key_Up}:
+        if event.key() in {Qt.Key.Key_Down, Qt.Key.Key_Up}:
             self.focusNextPrevChild(event.key() == Qt.Key.Key_Down)
         else:
             super().keyPressEvent(event)
-
-    def event(self, event: QEvent) -> bool:
-        # The line edit would leave Escape to a shortcut of the window behind.
-        overrides = event.type() == QEvent.Type.ShortcutOverride
-        if overrides and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
-            event.accept()
-            return True
-        return super().event(event)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        tokens = self._appearance.tokens
-        rounded_box(painter_for(self), QRectF(self.rect()), RADIUS_CARD, tokens.card, tokens.line_strong)
 
     def _place(self, at: QPoint) -> None:
         self.adjustSize()

@@ -1,8 +1,7 @@
 """Asks for a GPU type that the catalog has not: six fields of its datasheet, checked as they are typed."""
 
-from PySide6.QtCore import QEvent, QPoint, QRectF, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuplanner.messages import Message, msg
 from gpuplanner.store.own_gpus import NewGpu
@@ -11,11 +10,11 @@ from gpuplanner.ui.fields.number_field import NumberField
 from gpuplanner.ui.fields.quantities import Quantity
 from gpuplanner.ui.fields.text_field import TextField
 from gpuplanner.ui.fonts import TextRole
-from gpuplanner.ui.painting import painter_for, rounded_box
-from gpuplanner.ui.tokens import RADIUS_CARD, Verdict
+from gpuplanner.ui.tokens import Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.notice_box import NoticeBox
+from gpuplanner.ui.widgets.popup import Popup
 
 _WIDTH = 420
 _COLUMNS = 2
@@ -37,16 +36,13 @@ NUMBERS = {
 WORDS = {"name": True, "vendor": True, "capability": False}
 
 
-class NewGpuPopup(QFrame):
+class NewGpuPopup(Popup):
     """`wanted` carries the GPU; whoever keeps it closes the pop-up, or says what is wrong with it."""
 
     wanted = Signal(object)
 
     def __init__(self, appearance: Appearance, parent: QWidget) -> None:
-        super().__init__(parent, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
-        self._appearance = appearance
-        self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        super().__init__(appearance, parent)
         self.setFixedWidth(_WIDTH)
         self.words = {name: TextField(appearance, msg(f"answers.newgpu.{name}")) for name in WORDS}
         self.numbers = {
@@ -90,24 +86,6 @@ class NewGpuPopup(QFrame):
         self.problem.show()
         self._changed()
         self.adjustSize()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.close()
-        else:
-            super().keyPressEvent(event)
-
-    def event(self, event: QEvent) -> bool:
-        # The line edit would leave Escape to a shortcut of the window behind.
-        overrides = event.type() == QEvent.Type.ShortcutOverride
-        if overrides and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
-            event.accept()
-            return True
-        return super().event(event)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        tokens = self._appearance.tokens
-        rounded_box(painter_for(self), QRectF(self.rect()), RADIUS_CARD, tokens.card, tokens.line_strong)
 
     def _lay_out(self) -> None:
         layout = QVBoxLayout(self)

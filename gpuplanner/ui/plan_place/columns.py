@@ -83,6 +83,11 @@ class PlanColumns(QWidget):
             self._banners.addWidget(box)
         self._banners.setContentsMargins(0, 0, 0, GAP if banners else 0)
 
+    def to_top(self) -> None:
+        """Begin at the top: another plan is shown."""
+        for area in (self._wizard_area, self._results_area):
+            area.verticalScrollBar().setValue(0)
+
     def bring_into_sight(self, card: QWidget) -> None:
         """Scroll the results so that a card is seen; show them where machines have their turn."""
         if not self._results_area.isVisible():

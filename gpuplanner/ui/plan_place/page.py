@@ -248,6 +248,8 @@ class PlanPage(Page):
     def _show_plan(self, change: str = "") -> None:
         plan = self.presenter.plan
         self.wizard.show_plan(plan, another=not change)
+        if not change:
+            self.columns.to_top()
         self._name.show_name(self._appearance.said(self.presenter.title) if plan.name else "")
         self._show_model()
         self._show_automatic()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QPoint, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QStandardItem, QStandardItemModel
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -20,10 +20,11 @@ from gpuplanner.messages import Message
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
-from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
-from gpuplanner.ui.tokens import RADIUS_CARD, RADIUS_FIELD
+from gpuplanner.ui.painting import draw_text, rounded_box
+from gpuplanner.ui.tokens import RADIUS_FIELD
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.label import Ink, Label
+from gpuplanner.ui.widgets.popup import Popup
 from gpuplanner.ui.widgets.search_field import SearchField
 
 _ROW = 34
@@ -51,7 +52,7 @@ class PickAction:
     run: Callable[[], object]
 
 
-class Picker(QFrame):
+class Picker(Popup):
     """Opens below a widget. `picked` carries the id; a pick of one of several leaves it open."""
 
     picked = Signal(str)
@@ -65,12 +66,9 @@ class Picker(QFrame):
         actions: Sequence[PickAction] = (),
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
-        self._appearance = appearance
+        super().__init__(appearance, parent)
         self._find = find
         self._query: str | None = None
-        self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.search = SearchField(appearance, hint)
         self.search.searched.connect(self._fill)
         self.search.edit.installEventFilter(self)
@@ -134,10 +132,6 @@ class Picker(QFrame):
                 self.close()
                 return True
         return super().eventFilter(watched, event)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        tokens = self._appearance.tokens
-        rounded_box(painter_for(self), QRectF(self.rect()), RADIUS_CARD, tokens.card, tokens.line_strong)
 
     def _fill(self, query: str) -> None:
         kept = self._list.currentIndex().row() if self._list.currentIndex().isValid() else 0

@@ -6,6 +6,7 @@ from PySide6.QtCore import QMimeData, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
+    QDragLeaveEvent,
     QDropEvent,
     QGuiApplication,
     QKeySequence,
@@ -24,6 +25,7 @@ from gpuplanner.ui.palette.search import PaletteSearch
 from gpuplanner.ui.palette.view import PaletteView
 from gpuplanner.ui.places import Context, Location, Page, Place
 from gpuplanner.ui.settings import WINDOW
+from gpuplanner.ui.shell.drop_veil import DropVeil
 from gpuplanner.ui.shell.history import History
 from gpuplanner.ui.shell.layout_reset import reset_layout
 from gpuplanner.ui.shell.rail import Rail
@@ -62,6 +64,7 @@ class Window(QWidget):
         self.toasts = Toasts(appearance, self)
         self.search = PaletteSearch(context.jobs, self)
         self.palette_view = PaletteView(appearance, self.search, self)
+        self.drop_veil = DropVeil(appearance, self)
         self._wire()
         self._bind_keys()
         self.setAcceptDrops(True)
@@ -157,6 +160,7 @@ class Window(QWidget):
         context.notices.cleared.connect(self._count_notices)
         context.appearance.languageChanged.connect(self._render)
         context.appearance.themeChanged.connect(self.update)
+        self._frame = (0, 0)
         self._keep_geometry = Coalescer(self._save_geometry, self, 400)
         self._count_notices()
 
@@ -295,8 +299,13 @@ class Window(QWidget):
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if _local_paths(event.mimeData()):
             event.acceptProposedAction()
+            self.drop_veil.open()
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self.drop_veil.hide()
 
     def dropEvent(self, event: QDropEvent) -> None:
+        self.drop_veil.hide()
         paths = _local_paths(event.mimeData())
         event.acceptProposedAction()
         # The drag ends first, so that the other program is not kept waiting.
@@ -322,15 +331,22 @@ class Window(QWidget):
     def restore_geometry(self) -> None:
         """As large as it was and where it was, as far as the screens of today have it."""
         kept = self.context.settings.kept(_SIZE)
-        numbers = kept if isinstance(kept, list) and len(kept) == 5 and all(isinstance(n, int) for n in kept) else None
+        known = isinstance(kept, list) and len(kept) == 7 and all(isinstance(n, int) for n in kept)
         screen = QGuiApplication.primaryScreen().availableGeometry()
-        if numbers is None:
+        if not known:
             self.resize(min(1440, screen.width() - 40), min(900, screen.height() - 60))
             return
-        x, y, width, height, maximised = numbers
-        self.resize(max(900, min(width, screen.width())), max(560, min(height, screen.height())))
-        if any(s.availableGeometry().contains(x + 40, y + 20) for s in QGuiApplication.screens()):
-            self.move(x, y)
+        x, y, width, height, beside, above, maximised = kept
+        found = (s.availableGeometry() for s in QGuiApplication.screens())
+        screen = next((area for area in found if area.contains(x + 40, y + 20)), screen)
+        # The frame of the system belongs to the window: all of it is on the screen, and its title can be gripped.
+        width = max(self.minimumWidth(), min(width, screen.width() - 2 * beside))
+        height = max(self.minimumHeight(), min(height, screen.height() - above - beside))
+        self.resize(width, height)
+        self.move(
+            max(screen.left(), min(x, screen.right() - width - 2 * beside)),
+            max(screen.top(), min(y, screen.bottom() - height - above - beside)),
+        )
         if maximised:
             self.showMaximized()
 
@@ -351,9 +367,14 @@ class Window(QWidget):
         self.context.notices.say(msg("settings.reset_layout.done"), Verdict.PASS, NoticeAction(msg("ui.undo"), undo))
 
     def _save_geometry(self) -> None:
+        if not self.isMaximized():
+            inner, outer = self.geometry(), self.frameGeometry()
+            self._frame = (inner.left() - outer.left(), inner.top() - outer.top())
+        # Where its frame is: that is what `move` takes.
         area = self.normalGeometry() if self.isMaximized() else self.geometry()
-        numbers = [area.x(), area.y(), area.width(), area.height(), int(self.isMaximized())]
-        self.context.settings.keep(_SIZE, numbers)
+        beside, above = self._frame
+        numbers = [area.x() - beside, area.y() - above, area.width(), area.height(), beside, above]
+        self.context.settings.keep(_SIZE, [*numbers, int(self.isMaximized())])
 
     def _count_notices(self) -> None:
         self.status_bar.show_notices(len(self.context.notices.kept))

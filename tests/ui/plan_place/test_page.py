@@ -343,6 +343,28 @@ def test_machines_are_pinned_and_compared(page, went, settings):
     assert len(Pins(settings).all()) == 1
 
 
+def test_another_plan_begins_at_the_top(page, settled, qtbot):
+    page.resize(1250, 500)
+    areas = [page.columns._wizard_area, page.columns._results_area]
+    qtbot.waitUntil(lambda: all(area.verticalScrollBar().maximum() > 100 for area in areas))
+    for area in areas:
+        area.verticalScrollBar().setValue(100)
+    type_into(number(page, "concurrency"), "80")
+    assert page.columns._results_area.verticalScrollBar().value() == 100, "an edit scrolls nothing"
+    page.presenter.duplicate("Copy")
+    assert [area.verticalScrollBar().value() for area in areas] == [0, 0]
+
+
+def test_hidden_fields_that_were_changed_are_counted(page, settled):
+    plan = page.presenter.plan
+    constraints = plan.constraints.model_copy(
+        update={"max_gpus": 4, "price_known": True, "bare_gpus": False, "regions": ("x",)}
+    )
+    page.presenter.document.replace(plan.model_copy(update={"constraints": constraints}), msg("planui.machine"))
+    says = page.wizard.row("limits.max_gpus").parentWidget().parentWidget().more.text()
+    assert says.endswith("2 of them changed"), "max_gpus is in sight"
+
+
 def test_ticking_a_machine_leaves_the_plan_as_it_is(page, settings):
     table = page.machines.tables["serving"]
     before = page.presenter.plan
