@@ -7,8 +7,7 @@ IN := .venv/bin/python
 export PYTHON
 
 run:
-	@sh packaging/setup.sh run
-	@$(IN) -m gpuplanner $(ARGS)
+	@sh packaging/setup.sh run; case $$? in 0) $(IN) -m gpuplanner $(ARGS) ;; 3) ;; *) exit 1 ;; esac
 
 test:
 	@sh packaging/setup.sh test

@@ -120,6 +120,8 @@ install_system_packages
 make_environment
 install_python_packages
 
+# All is set up, and only a screen is missing: 3 tells `make run` that nothing failed.
 if [ "$purpose" = run ] && ! has_display; then
-    stop "there is no display here, so no window can open; the command line works: .venv/bin/gpuplanner --help"
+    say "there is no display here, so no window can open; the command line works: .venv/bin/gpuplanner --help"
+    exit 3
 fi

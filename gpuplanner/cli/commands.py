@@ -85,8 +85,14 @@ def _explain(parser: Parser, text: Text) -> None:
     parser.add_argument("--depth", type=_count, default=SHOWN_LEVELS, metavar="N", help=text("cli.help.depth"))
 
 
+def _estimate(parser: Parser, text: Text) -> None:
+    _plan(parser, text)
+    parser.add_argument("--all-rules", action="store_true", help=text("cli.help.all_rules"))
+
+
 def _validate(parser: Parser, text: Text) -> None:
-    parser.add_argument("files", nargs="+", type=Path, metavar="CSV", help=text("cli.help.csv"))
+    parser.add_argument("files", nargs="*", type=Path, metavar="CSV", help=text("cli.help.csv"))
+    parser.add_argument("--columns", action="store_true", help=text("cli.help.validate_columns"))
 
 
 def _nothing(parser: Parser, text: Text) -> None:
@@ -125,7 +131,7 @@ COMMANDS = (
     Command("catalog show", "catalog_commands", "show", _one_entry),
     Command("catalog resolve", "catalog_commands", "resolve", _one_entry),
     Command("presets", "plan_commands", "presets", _presets),
-    Command("estimate", "plan_commands", "estimate", _plan),
+    Command("estimate", "plan_commands", "estimate", _estimate),
     Command("recommend", "recommend_command", "recommend", _recommend),
     Command("explain", "explain_command", "explain", _explain),
     Command("calibrate", "calibrate_command", "calibrate", _calibrate),

@@ -1,6 +1,8 @@
 """An estimate as lines of text for a terminal: verdict first, then memory, time, figures, host and what to change."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from math import floor, inf, log
 
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context
@@ -12,22 +14,31 @@ from gpuplanner.units import Unit, percent
 
 MARKS = {Fit.FITS: "✓", Fit.TIGHT: "!", Fit.DOES_NOT_FIT: "✗"}
 _SMALLEST_SHARE = 0.001
+WHOLE = frozenset({"max_concurrency"})
+"""Counts of things that are there whole or not at all."""
+NEAREST_RULES = 2
+"""Rules of thumb that are shown beside one need."""
 
 
-def estimate_lines(estimate: Estimate, context: Context, chosen_for_you: bool = False) -> Iterator[str]:
-    """The lines, without line ends. Texts in the context's language."""
+def estimate_lines(
+    estimate: Estimate, context: Context, chosen_for_you: bool = False, all_rules: bool = False
+) -> Iterator[str]:
+    """The lines, without line ends, in the context's language. `all_rules`: not only the two nearest to a need."""
     text = context.text
     yield f"{MARKS[estimate.fit]} {text(f'fit.{estimate.fit.name.lower()}')} · {machine_name(estimate, context)}"
     yield f"  {text(estimate.reason)}"
     if chosen_for_you:
         yield f"  {text('cli.machine_chosen')}"
+    chosen = _chosen(estimate, context)
+    if chosen:
+        yield f"  {text('cli.chosen', what=chosen)}"
     for unmet in estimate.unmet:
         yield f"  ✗ {text(unmet)}"
 
     yield from _headed(text("cli.heading.memory"), _memory(estimate, context))
     yield from _headed(text(f"step.{estimate.step_name}"), _time(estimate, context))
     yield from _headed(text("cli.heading.figures"), _metrics(estimate, context))
-    yield from _headed(text("cli.heading.host"), _host(estimate, context))
+    yield from _headed(text("cli.heading.host"), _host(estimate, context, all_rules))
     yield from _headed(text("cli.heading.changes"), _changes(estimate, context))
     yield from _headed(text("cli.heading.unknown"), _sentences(estimate.unknown, context))
     yield from _headed(text("cli.heading.remarks"), _sentences(estimate.remarks, context))
@@ -43,6 +54,23 @@ def machine_name(estimate: Estimate, context: Context) -> str:
         parts.append(safe(f"{machine.nodes} × {machine.instance.provider} {machine.instance.name}"))
     way_said = way_name(way, context)
     return " · ".join([*parts, way_said] if way_said else parts)
+
+
+def _chosen(estimate: Estimate, context: Context) -> str:
+    """What of the way of running the plan leaves open, with what was taken: `Micro batch 4 · Recomputation None`."""
+    workload = estimate.plan.workload
+    taken = (("micro_batch", str(estimate.way.micro_batch)), *(estimate.way.choices or {}).items())
+    left_open = [
+        (f"field.{workload.kind}.{name}", f"choice.{name}.{value}", value)
+        for name, value in taken
+        if name in type(workload).model_fields and getattr(workload, name) is None
+    ]
+    said = context.translator.has
+    return " · ".join(
+        f"{context.text(field)} {context.text(choice) if said(choice) else value}"
+        for field, choice, value in left_open
+        if said(field)
+    )
 
 
 def gpus_name(machine: Machine, context: Context) -> str:
@@ -113,11 +141,17 @@ def _time(estimate: Estimate, context: Context) -> Iterator[str]:
 
 
 def _metrics(estimate: Estimate, context: Context) -> Iterator[str]:
+    metrics = ((name, _whole(f) if name in WHOLE else f) for name, f in estimate.metrics.items())
     rows = [
         [context.text(f"metric.{name}"), context.number(f.value, f.unit), context.range(f), certainty(f, context)]
-        for name, f in estimate.metrics.items()
+        for name, f in metrics
     ]
     yield from columns(rows, right=(1,))
+
+
+def _whole(figure: Figure) -> Figure:
+    """The figure in whole ones: what fits in part does not fit."""
+    return replace(figure, value=floor(figure.value), low=floor(figure.low), high=floor(figure.high))
 
 
 def certainty(figure: Figure, context: Context) -> str:
@@ -128,9 +162,10 @@ def certainty(figure: Figure, context: Context) -> str:
     return context.translator.joined((kind, context.text(f"rung.{figure.rung.name.lower()}")))
 
 
-def _host(estimate: Estimate, context: Context) -> Iterator[str]:
+def _host(estimate: Estimate, context: Context, all_rules: bool) -> Iterator[str]:
     rows = []
     rules = []
+    left = 0
     for need in estimate.host:
         unit = need.need.unit
         if need.offered is None:
@@ -139,21 +174,33 @@ def _host(estimate: Estimate, context: Context) -> Iterator[str]:
             offered = context.text("cli.offered", amount=context.number(need.offered, unit))
         name = context.text(f"host.{need.id}")
         rows.append([name, context.number(need.need.value, unit), offered])
-        rules += [[f"  {name}", context.number(v, unit), _rule_name(rule, context)] for rule, v in need.rules]
+        nearest = sorted(need.rules, key=lambda said: _distance(said[1], need.need.value))
+        shown = nearest if all_rules else nearest[:NEAREST_RULES]
+        left += len(nearest) - len(shown)
+        rules += [[f"  {name}", context.number(v, unit), _rule_name(rule, context)] for rule, v in shown]
     yield from columns(rows, right=(1,))
     if rules:
         yield context.text("cli.rules")
         yield from columns(rules, right=(1,))
+    if left:
+        yield f"  {context.text('cli.rules_more', count=left)}"
+
+
+def _distance(said: float, needed: float) -> float:
+    """How many times too much or too little a rule says."""
+    return abs(log(said / needed)) if said > 0 and needed > 0 else inf
 
 
 def _rule_name(rule_id: str, context: Context) -> str:
-    """What a rule of thumb says, in the words of the catalog, and our verdict on it."""
+    """What a rule of thumb says, in the words of the catalog, our verdict on it, and who says so."""
     rule = next((r for r in context.workspace.catalog.rules if r.id == rule_id), None)
     if rule is None:
         return rule_id
     claim = rule.claim_zh if context.translator.language is Language.CHINESE else rule.claim_en
     verdict = rule.verdict.replace(" ", "_")
-    return f"{claim} [{context.text(f'catalog.verdict.{verdict}')}]"
+    said = f"{claim} [{context.text(f'catalog.verdict.{verdict}')}]"
+    source = context.text("cli.from_memory") if rule.source.from_memory else safe(rule.source.citation)
+    return f"{said} ({source})" if source else said
 
 
 def _changes(estimate: Estimate, context: Context) -> Iterator[str]:

@@ -14,6 +14,7 @@ from gpuplanner import __version__
 from gpuplanner.cli.commands import COMMANDS, Command, Text
 from gpuplanner.cli.context import Context
 from gpuplanner.cli.parser import Parser
+from gpuplanner.cli.program import CommandTranslator
 from gpuplanner.messages import InputError, Language, Message, Translator, msg, shortened
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
@@ -24,7 +25,7 @@ FINE, NOTHING, BAD_INPUT, OUR_FAULT, INTERRUPTED = 0, 1, 2, 70, 130
 def main(arguments: Sequence[str]) -> int:
     """Run the command in `arguments` (without the program's name). Returns the exit code."""
     language = _language(arguments)
-    translator = Translator(language)
+    translator = CommandTranslator(language)
     as_json = "--json" in arguments
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -105,9 +106,11 @@ def _language(arguments: Sequence[str]) -> Language:
     return Language.from_locale(next((name for name in names if name), None))
 
 
-def _parser(translator: Translator) -> Parser:
+def _parser(translator: CommandTranslator) -> Parser:
     text = translator.text
-    parser = Parser.made(translator, prog="gpuplanner", description=text("cli.description"), epilog=text("cli.epilog"))
+    parser = Parser.made(
+        translator, prog=translator.program, description=text("cli.description"), epilog=text("cli.epilog")
+    )
     parser.add_argument(
         "--version", action="version", version=f"gpuplanner {__version__}", help=text("cli.help.version")
     )

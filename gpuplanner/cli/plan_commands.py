@@ -24,7 +24,7 @@ def estimate(options: argparse.Namespace, context: Context) -> int:
         advice = [{"rule": rule.id, "verdict": rule.verdict} for rule in said]
         print_json(estimate_data(result, context.translator) | {"machine_chosen": chosen_for_you, "advice": advice})
     else:
-        print("\n".join(estimate_lines(result, context, chosen_for_you)))
+        print("\n".join(estimate_lines(result, context, chosen_for_you, all_rules=options.all_rules)))
     return 1 if result.fit is Fit.DOES_NOT_FIT else 0
 
 

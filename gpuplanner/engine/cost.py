@@ -30,7 +30,8 @@ def cost_metrics(machine: Machine, metrics: Mapping[str, Figure]) -> tuple[dict[
     estimated rate has that rate's range turned round.
     """
     if machine.price is None:
-        return {}, (msg("machines.price_unknown", machine=machine_name(machine)),)
+        told = "machines.price_unknown" if machine.instance else "machines.bought_without_price"
+        return {}, (msg(told, machine=machine_name(machine)),)
     if machine.usd_per_hour is None:
         return {}, (msg("machines.rate_unknown", currency=machine.price.currency),)
     certainty = certainty_of(machine.price.source)

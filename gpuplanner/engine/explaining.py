@@ -11,6 +11,7 @@ from math import inf, isinf
 from typing import Any
 
 from gpuplanner.engine.formulas.terms import TERM_UNITS
+from gpuplanner.engine.origins import NO_LIMIT
 from gpuplanner.figures import Certainty, Figure, Formula, Origin, Step
 from gpuplanner.messages import Message, Translator, msg
 from gpuplanner.units import Display, Unit, digits, show
@@ -84,11 +85,16 @@ def _rows(step: Step, depth: int, term: str, opened: dict[int, int]) -> Iterator
             # Several inputs of one name (the parts of a sum) are told apart by how each was computed.
             alone = names[argument.name] == 1
             yield from _rows(argument.step, depth + 1, argument.name if alone else "", opened)
-        else:
+        elif not _no_limit(argument.value):
             unit = TERM_UNITS.get(argument.name)
             yield ExplanationRow(depth + 1, argument.name, argument.value, unit, None, argument.origin)
     for inner in step.inner:
         yield from _rows(inner, depth + 1, "", opened)
+
+
+def _no_limit(value: Any) -> bool:
+    """Whether an input stands for "as much as you like", which limits nothing and explains nothing."""
+    return isinstance(value, int | float) and value >= NO_LIMIT
 
 
 def explanation_lines(figure: Figure, translator: Translator, display: Display, deepest: float = inf) -> list[str]:

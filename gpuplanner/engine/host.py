@@ -91,7 +91,7 @@ def checkpoint_remark(duty: Duty, machine: Machine, efficiencies: Efficiencies) 
     between = float(seconds_between_failures(failures["gpu_seconds_between_failures"], machine.gpus))
     interval = float(checkpoint_interval_seconds(storage["stall_goal_s"], between))
     return msg(
-        "host.checkpoint_interval",
+        "host.checkpoint_interval" if machine.gpus > 1 else "host.checkpoint_interval_one",
         gpus=machine.gpus,
         between=str(show_duration(between)),
         interval=str(show_duration(interval)),

@@ -291,7 +291,9 @@ def _fetch(server: ServerNumbers, way: WayNumbers, passes: Number) -> Number:
 
 def group_reach(gpu: GpuNumbers, way: WayNumbers) -> GroupReach:
     """What the ranks of a way reach together; the same in every pass."""
-    crossings = serving_time.node_crossings(way.tensor_parallel, way.pipeline_parallel, gpu.gpus_per_node)
+    crossings: Number = 0.0
+    if not isinstance(way.pipeline_parallel, float) or way.pipeline_parallel > 1.0:
+        crossings = serving_time.node_crossings(way.tensor_parallel, way.pipeline_parallel, gpu.gpus_per_node)
     whole = replace(_reducing(gpu, way.tensor_parallel), crossings=crossings)
     if way.plain:
         return whole
@@ -348,7 +350,11 @@ def _exchange(
 
 def _hand_over(gpu: GpuNumbers, way: WayNumbers, group: GroupReach, payload: Number) -> Number:
     """Between all pipeline stages: over the links of a node, over the network where the next stage is not in it."""
+    if isinstance(way.pipeline_parallel, float) and way.pipeline_parallel == 1.0:
+        return 0.0  # nothing to explain
     send_s = send_seconds(payload, gpu.send_bytes_per_s, 1.0, gpu.send_latency_s)
+    if isinstance(group.crossings, float) and not group.crossings:
+        return serving_time.hand_over_seconds(way.pipeline_parallel, 0.0, send_s, 0.0)
     network_send_s = network_send_seconds(
         serving_time.handed_over_bytes(payload, way.tensor_parallel),
         gpu.network_bytes_per_s,

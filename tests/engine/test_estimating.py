@@ -82,7 +82,7 @@ def test_costs_follow_from_price_and_rate(kind, model, machine, shipped_efficien
 def test_a_price_that_is_not_known_is_named_and_nothing_costs_0(kind, model, shipped_catalog, shipped_efficiencies):
     made = estimate(PLANS[kind], model, bare(shipped_catalog.gpus["nvidia-h100-sxm5-80gb"], 8), shipped_efficiencies)
     assert not [name for name in made.metrics if "usd" in name]
-    assert [m.id for m in made.unknown] == ["machines.price_unknown"]
+    assert [m.id for m in made.unknown] == ["machines.bought_without_price"]
 
 
 def test_without_a_rate_the_price_in_another_currency_is_not_converted(model, shipped_catalog, shipped_efficiencies):

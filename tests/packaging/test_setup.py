@@ -165,8 +165,9 @@ def test_a_named_python_that_does_not_suit_is_refused(machine):
 
 
 def test_without_a_display_the_command_line_is_offered(machine):
+    """With a code of its own, which is no failure to `make run`."""
     stopped = machine.set_up("run", DISPLAY="", INSTALLED="")
-    assert stopped.returncode == 1
+    assert stopped.returncode == 3
     assert stopped.stderr.endswith(
         "there is no display here, so no window can open; the command line works: .venv/bin/gpuplanner --help\n"
     )
@@ -194,3 +195,22 @@ print(application.platformName())
         check=False,
     )
     assert shown.stdout == "xcb\n", shown.stderr
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.parametrize(("code", "expected", "said"), [(0, 0, "opened"), (3, 0, ""), (1, 2, "")])
+def test_make_run_without_a_display_is_no_error(tmp_path, code, expected, said):
+    """What make says of a failure is for failures alone."""
+    (tmp_path / "packaging").mkdir()
+    (tmp_path / "packaging" / "setup.sh").write_text(f"exit {code}\n")
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.write_text("#!/bin/sh\necho opened\n")
+    python.chmod(0o755)
+    makefile = Path(__file__).parents[2] / "Makefile"
+    ran = subprocess.run(
+        ["make", "-f", str(makefile), "run"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == expected
+    assert ran.stdout.strip() == said
+    assert ("Error" in ran.stderr) is (expected != 0)
