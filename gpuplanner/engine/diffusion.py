@@ -67,7 +67,6 @@ def estimate_diffusion(plan: Plan, network: DiffusionNetwork, machine: Machine, 
         NAMES,
         in_all=work.items,
         goals=goals_of(work.rate_goal, NAMES.rate, work.deadline_s, work.latency_goal_s, NAMES.each),
-        choices=_choices(sizes),
         metrics={"denoise_step_s": _step_figure(work, network, sizes, machine, efficiencies, time_spread)},
         remarks=(*_remarks(work, network, sizes, machine.gpu), *near_full(phases, float(usable))),
     )
@@ -78,10 +77,6 @@ def near_full(phases: Mapping[str, Mapping[str, Number]], usable_bytes: float) -
     peak = max(sum(float(value) for value in parts.values()) for parts in phases.values())
     if peak > NEARLY_FULL * usable_bytes:
         yield msg("diffusion.near_full")
-
-
-def _choices(sizes: Sizes) -> dict[str, str]:
-    return {"size": f"{sizes.width} × {sizes.height}", "frames": str(sizes.frames), "steps": str(sizes.steps)}
 
 
 def _step_figure(

@@ -27,6 +27,8 @@ from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.training import AttentionKernel, Optimizer
 
 NAMES = ItemNames("diffusion_train_step", "diffusion_step_s", "images_per_s", "images_per_s_per_gpu")
+SMALL_SIDE = 512
+"""Pixels along a side: half of what most models are made for, and twice of what is worth training on."""
 STORED_BYTES, PREPARED_PER_CORE_S = 3e5, 60.0
 """Of one image as it lies on disk, and images that a core reads, decodes and crops in a second: rules of thumb."""
 
@@ -58,7 +60,6 @@ def estimate_diffusion_training(
         NAMES,
         in_all=work.items,
         goals=goals_of(work.rate_goal, NAMES.rate, work.deadline_s),
-        choices={"size": f"{run.sizes.width} × {run.sizes.height}", "frames": str(run.sizes.frames)},
         metrics={"trained_parameters": _trained(run)},
         remarks=(*_remarks(work, network, run, machine.gpu), *near_full(phases, float(usable))),
     )
@@ -138,10 +139,10 @@ def changes(made: Estimate, work: DiffusionTraining) -> Iterator[tuple[Message, 
             yield msg("change.sharding", stage=stage.value), {"sharding": stage}
     if work.method is DiffusionMethod.FULL:
         yield msg("change.lora"), {"method": DiffusionMethod.LORA, "weight_precision": None}
-    yield from _smaller(made, work)
+    yield from _smaller(work)
 
 
-def _smaller(made: Estimate, work: DiffusionTraining) -> Iterator[tuple[Message, dict[str, Any]]]:
+def _smaller(work: DiffusionTraining) -> Iterator[tuple[Message, dict[str, Any]]]:
     """Fewer bits of a frozen base, and fewer pixels."""
     stored = BITS[stored_precision(work)]
     if work.method is DiffusionMethod.LORA:
@@ -149,10 +150,8 @@ def _smaller(made: Estimate, work: DiffusionTraining) -> Iterator[tuple[Message,
             if BITS[precision] < stored:
                 what = msg("change.weight_precision", precision=precision.value.upper())
                 yield what, {"weight_precision": precision}
-    size = (made.way.choices or {}).get("size", "")
-    sides = [int(side) for side in size.split(" × ") if side.isdigit()]
-    if len(sides) == 2 and min(sides) >= 512:
-        width, height = sides[0] // 2, sides[1] // 2
+    width, height = ((side or SMALL_SIDE * 2) // 2 for side in (work.width, work.height))
+    if min(width, height) >= SMALL_SIDE // 2:
         yield msg("change.resolution", width=width, height=height), {"width": width, "height": height}
 
 
