@@ -171,7 +171,8 @@ def vision() -> Iterator[Left]:
     for x in fit_vision.left_out(points):
         if x.left in LEFT:
             row, metric = x.point.row, fit_vision.metric_of(x.point)
-            yield Left(row.file, row.id, metric, x.left, x.group, "vision", x.rung.value, x.off)
+            group = f"{x.point.file} {x.point.gpu_id}"
+            yield Left(row.file, row.id, metric, x.left, group, "vision", x.rung.value, x.off)
 
 
 def _collective(case: fit_collectives.Case, left: str, rung: Rung, ratio: float) -> Left:
