@@ -1,5 +1,6 @@
 """Image and clip models: counts against published parameters, properties over sizes and options, what is said."""
 
+import random
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from gpuplanner.engine.diffusion_stages import decoder_stages, denoiser_stages, 
 from gpuplanner.engine.diffusion_training import changes as training_changes
 from gpuplanner.engine.diffusion_training import estimate_diffusion_training
 from gpuplanner.engine.estimate import Estimate, Fit, Limit
+from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.machines import bare
 from gpuplanner.engine.validation.families import recognise, row_outcomes
 from gpuplanner.engine.validation.rows import Outcome, Row
@@ -22,6 +24,7 @@ from gpuplanner.workload.diffusion_training import DiffusionTraining
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workspace import Workspace
+from tests.engine.test_any_plan import any_value, check_figures, check_memory, check_way
 
 SD15, SDXL = "stable-diffusion-v1-5 UNet", "stable-diffusion-xl-base-1.0 UNet"
 FLUX, WAN, COG = "FLUX.1-dev", "Wan2.1-T2V-14B", "CogVideoX-5b"
@@ -379,3 +382,28 @@ def test_mlperf_training_of_stable_diffusion_is_predicted_without_having_been_fi
         n_gpus="8", global_batch="256", tracked_throughput_samples_per_s="1085", tracked_step_s="",
     )["tracked_throughput_samples_per_s"]  # fmt: skip
     assert found.predicted == pytest.approx(1085, rel=0.25)
+
+
+@pytest.mark.parametrize("kind", [Diffusion, DiffusionTraining])
+def test_any_plan_is_refused_in_a_sentence_or_estimated_with_sense(opened, kind):
+    """Values at their limits on any GPU; what is refused misses a fact of the catalog."""
+    dice = random.Random(kind.__name__)
+    models = [m for m in opened.catalog.models.values() if isinstance(m.network, DiffusionNetwork)]
+    estimated = 0
+    for _ in range(300):
+        chosen, gpu = dice.choice(models), dice.choice(list(opened.catalog.gpus.values()))
+        fields = {
+            name: any_value(dice, name, info)
+            for name, info in kind.model_fields.items()
+            if name not in {"kind", "model"} and dice.random() < 0.6
+        }
+        fields |= {name: 64.0 for name in fields if name in {"items", "deadline_s", "rate_goal", "latency_goal_s"}}
+        plan = Plan(workload=kind(model=ModelChoice(catalog_id=chosen.id), **fields))
+        try:
+            found = estimate(plan, chosen.network, bare(gpu, dice.choice([1, 2, 8])), opened.efficiencies)
+        except (InputError, MissingFactError):
+            continue
+        estimated += 1
+        for check in (check_figures, check_memory, check_way):
+            check(found)
+    assert estimated > 60
