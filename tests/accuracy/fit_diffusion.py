@@ -216,7 +216,7 @@ def fit(cases: Sequence[Case], context: ValidationContext, start: Vector | None 
     tables = Tables(context.efficiencies)
     usual = np.log([p.usual for p in PARAMETERS])
     pull = np.array([p.pull for p in PARAMETERS])
-    rows = defaultdict(int)
+    rows: dict[str, int] = defaultdict(int)
     for case in cases:
         rows[case.group] += 1
 
@@ -290,7 +290,7 @@ def ranges(found: Sequence[tuple[Case, float]]) -> dict[str, tuple[float, float,
         kinds[kind].append((case.source, -off))
     ends = {}
     for kind, offs in kinds.items():
-        rows = defaultdict(int)
+        rows: dict[str, int] = defaultdict(int)
         for source, _ in offs:
             rows[source] += 1
         ordered = sorted((off, 1.0 / rows[source]) for source, off in offs)
