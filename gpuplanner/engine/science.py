@@ -109,7 +109,7 @@ def estimate_science(plan: Plan, _subject: None, machine: Machine, efficiencies:
     if need.sent is not None:
         over = Limit.NETWORK if machine.nodes > 1 else Limit.LINK
         exchange_s = _exchange_seconds(machine, need.sent, efficiencies)
-        seconds["exchange"] = (formulas.unhidden_seconds(of_kind["exposed_share"], exchange_s), over)
+        seconds["exchange"] = (formulas.shown_exchange_seconds(of_kind["exposed_share"], exchange_s), over)
         if work.problem is Problem.SPARSE:
             seconds["reductions"] = (all_reduce_seconds_on(machine, DOT_BYTES, efficiencies), over)
     spread = _spread(efficiencies, "time range", "science.why_time")

@@ -126,7 +126,7 @@ def exchanged_seconds(
 
 
 @formula(Unit.SECOND, "exposed_share · exchange_s", "the inside is computed meanwhile")
-def unhidden_seconds(exposed_share: Number, exchange_s: Number) -> Number:
+def shown_exchange_seconds(exposed_share: Number, exchange_s: Number) -> Number:
     """The part of an exchange that computing does not hide."""
     return exposed_share * exchange_s
 
