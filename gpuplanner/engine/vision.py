@@ -192,9 +192,9 @@ SMALL_BATCH = 8
 """Images: below, the number of kernels decides, and so the number of layers."""
 
 
-def time_spread(efficiencies: Efficiencies, rung: Rung) -> Spread:
-    """How far off times are on this rung."""
-    return _spread(efficiencies, "vision", rung, f"vision.why_time.{_REASONS[rung]}")
+def time_spread(efficiencies: Efficiencies, rung: Rung, of: str = "vision") -> Spread:
+    """How far off times are on this rung. `of`: "vision", or "vision tasks" for benchmarks of other networks."""
+    return _spread(efficiencies, of, rung, f"vision.why_time.{_REASONS[rung]}")
 
 
 def memory_spread(efficiencies: Efficiencies, rung: Rung) -> Spread:

@@ -122,6 +122,11 @@ def metric_of(point: Point) -> str:
     return "measured_throughput" if point.task else "measured_img_per_s"
 
 
+def range_of(point: Point) -> str:
+    """Whose range a point speaks for."""
+    return "vision tasks" if point.task else "vision"
+
+
 def predicted(points: list[Point], fit: Fit, reach: dict[str, Vector] | None = None) -> Vector:
     """Seconds of each point, with these families and GPUs."""
     return _seconds(
@@ -317,6 +322,13 @@ def _step(point: Point, steps: dict[str, Vector]) -> str:
     return next((step for step in own if step in steps), "")
 
 
+def _speaks_for(x: LeftPoint, rung: Rung) -> bool:
+    """Of benchmarks a run is all that is known, so that other GPUs speak for the same one too."""
+    if x.point.task and rung is Rung.SAME_GPU:
+        return x.left in {"run", "gpu"}
+    return x.rung is rung and ((x.left, rung) in SPEAKS or x.left == FAMILY)
+
+
 def _residuals(points: list[Point], fit: Fit) -> list[float]:
     made = predicted(points, fit)
     return [math.log(p.seconds / float(m)) for p, m in zip(points, made, strict=True)]
@@ -436,19 +448,25 @@ def main() -> int:
             own = [("", x.off) for x in found if (x.left, x.group) == (left, group)]
             say(f"without {left} {group:60} {summary(own)}")
         say(f"without {left:67} {summary([('', x.off) for x in found if x.left == left])}")
-    spreads: dict[Rung, tuple[float, float]] = {}
-    counts: dict[Rung, int] = {}
-    for rung in (Rung.SAME_GPU, Rung.SAME_ARCHITECTURE, Rung.OTHER_ARCHITECTURE):
-        speaks = [x for x in found if x.rung is rung and ((x.left, rung) in SPEAKS or x.left == FAMILY)]
-        spreads[rung] = weighted_quantiles([(x.group, x.off) for x in speaks])
-        counts[rung] = len(speaks)
-        say(f"{rung.value:24} 80 % of {counts[rung]} within {spreads[rung][0]:.2f} … {spreads[rung][1]:.2f}")
+    spreads: dict[str, dict[Rung, tuple[float, float]]] = {"vision": {}, "vision tasks": {}}
+    counts: dict[str, dict[Rung, int]] = {"vision": {}, "vision tasks": {}}
+    for of, ends in spreads.items():
+        for rung in (Rung.SAME_GPU, Rung.SAME_ARCHITECTURE, Rung.OTHER_ARCHITECTURE):
+            speaks = [x for x in found if range_of(x.point) == of and _speaks_for(x, rung)]
+            low, high = ends[rung] = weighted_quantiles([(x.group, x.off) for x in speaks])
+            counts[of][rung] = len(speaks)
+            say(f"{of}, {rung.value:24} 80 % of {len(speaks)} within {low:.2f} … {high:.2f}")
     if "--write" in sys.argv:
         write(points, fit, spreads, counts)
     return 0
 
 
-def write(points: list[Point], fit: Fit, spreads: dict[Rung, tuple[float, float]], behind: dict[Rung, int]) -> None:
+def write(
+    points: list[Point],
+    fit: Fit,
+    spreads: dict[str, dict[Rung, tuple[float, float]]],
+    behind: dict[str, dict[Rung, int]],
+) -> None:
     """The three tables."""
     gpus = {p.gpu_id: p.place.machine.gpu for p in points}
     in_bytes = {n: np.array([v[0], v[1], v[1] * v[2], v[1] * v[3], v[4]]) for n, v in fit.families.items()}
@@ -473,7 +491,7 @@ def write(points: list[Point], fit: Fit, spreads: dict[Rung, tuple[float, float]
             gpus,
         ),
         *tables.operators_lines(usual, by_operators),
-        *tables.range_lines("vision", spreads, behind),
+        *(line for of in spreads for line in tables.range_lines(of, spreads[of], behind[of])),
         *tables.range_lines("memory", memory, {r: len(v) for r, v in held.items()}),
     ]
     tables.write_vision(lines, fit.hidden, fit.width_factor)

@@ -172,7 +172,7 @@ def vision() -> Iterator[Left]:
         if x.left in LEFT:
             row, metric = x.point.row, fit_vision.metric_of(x.point)
             group = f"{x.point.file} {x.point.gpu_id}"
-            yield Left(row.file, row.id, metric, x.left, group, "vision", x.rung.value, x.off)
+            yield Left(row.file, row.id, metric, x.left, group, fit_vision.range_of(x.point), x.rung.value, x.off)
 
 
 def _collective(case: fit_collectives.Case, left: str, rung: Rung, ratio: float) -> Left:

@@ -181,7 +181,7 @@ def range_lines(of: str, spreads: Mapping[Rung, tuple[float, float]], points: Ma
     return lines
 
 
-GENERATED = re.compile(r"  - \{variant: (compute |memory, |operators |\"vision, |\"memory, )")
+GENERATED = re.compile(r"  - \{variant: (compute |memory, |operators |\"vision(?: tasks)?, |\"memory, )")
 
 
 def write_vision(lines: list[str], hidden: tuple[float, float], width_factor: float) -> None:

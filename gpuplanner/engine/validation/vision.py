@@ -48,15 +48,17 @@ class OtherTrainingRows:
 
     def predict(self, row: Row, context: ValidationContext) -> Iterator[Outcome]:
         """Items a second; see `rows.Family`."""
-        yield _rate(row, self.name, OTHER, placed_task(row, context), context)
+        yield _rate(row, self.name, OTHER, placed_task(row, context), context, "vision tasks")
 
 
-def _rate(row: Row, family: str, metric: str, place: PlacedVision, context: ValidationContext) -> Outcome:
+def _rate(
+    row: Row, family: str, metric: str, place: PlacedVision, context: ValidationContext, of: str = "vision"
+) -> Outcome:
     step = step_seconds(place.numbers, place.gpu, place.batch, place.exchange_s)
     gpus = 1.0 if place.rate_of_one else float(place.machine.gpus)
     seconds = item_step_seconds((step.whole,))
     rate = float(items_per_second(gpus, place.batch, seconds))
-    spread = time_spread(context.efficiencies, worst(place.numbers.rung, place.gpu.rung))
+    spread = time_spread(context.efficiencies, worst(place.numbers.rung, place.gpu.rung), of)
     ideal = float(gpus * place.gpu.flop_per_s / (2.0 * place.numbers.image_macs * place.numbers.passes))
     kin = f"{place.machine.gpu.id} {place.work.job} {place.work.precision}"
     figure = Figure(

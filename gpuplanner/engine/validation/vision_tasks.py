@@ -15,6 +15,7 @@ from gpuplanner.engine.validation.cells import count, positive
 from gpuplanner.engine.validation.rows import Row, ValidationContext
 from gpuplanner.engine.validation.vision_rows import PlacedVision, gpu_of, machine_of, precision_of
 from gpuplanner.engine.vision_inputs import SIXTEEN_BITS, gpu_numbers, network_numbers
+from gpuplanner.figures import Rung
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.vision import Vision, VisionJob, VisionOptimizer
 
@@ -81,7 +82,7 @@ def placed_task(row: Row, context: ValidationContext) -> PlacedVision:
         bytes_per_activation=known["trained_bytes"] / (1.0 if trained else known["trained_to_eager"]),
         width_factor=known["wide_factor"] if wide and known["wide_factor"] else usual.width_factor,
         host_s=known["host_s"] / (1.0 if trained else known["trained_to_eager"]),
-        rung=usual.rung,
+        rung=Rung.SAME_GPU,
     )
     total = positive(row, "batch") or USUAL_BATCH * gpus
     samples = total if row.source in PER_GPU else total / gpus
