@@ -222,8 +222,8 @@ def _exchange_seconds(machine: Machine, sent: tuple[Number, float, Collective], 
 
 def _reached(need: _Need, step: Step, spread: Spread) -> dict[str, Figure]:
     whole = item_step_seconds(tuple(s for s, _ in step.seconds.values() if float(s) > 0))
-    flop_per_s = float(formulas.reached_flop_per_s(need.flops, whole))
-    bytes_per_s = float(formulas.reached_bytes_per_s(need.moved, whole))
+    flop_per_s = float(formulas.step_flop_per_s(need.flops, whole))
+    bytes_per_s = float(formulas.step_bytes_per_s(need.moved, whole))
     return {
         "reached_flop_per_s": inverse(flop_per_s, Unit.FLOP_PER_S, spread),
         "reached_bytes_per_s": inverse(bytes_per_s, Unit.BYTE_PER_S, spread),

@@ -132,12 +132,12 @@ def shown_exchange_seconds(exposed_share: Number, exchange_s: Number) -> Number:
 
 
 @formula(Unit.FLOP_PER_S, "flops / step_time_s", "")
-def reached_flop_per_s(flops: Number, step_time_s: Number) -> Number:
+def step_flop_per_s(flops: Number, step_time_s: Number) -> Number:
     """The rate at which one GPU computes."""
     return flops / step_time_s
 
 
 @formula(Unit.BYTE_PER_S, "moved_bytes / step_time_s", "")
-def reached_bytes_per_s(moved_bytes: Number, step_time_s: Number) -> Number:
+def step_bytes_per_s(moved_bytes: Number, step_time_s: Number) -> Number:
     """The rate at which one GPU reads and writes its memory."""
     return moved_bytes / step_time_s
