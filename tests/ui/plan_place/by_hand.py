@@ -23,7 +23,6 @@ from gpuplanner.paths import shipped
 from gpuplanner.store.plan_files import read_plan
 from gpuplanner.store.store import Store, open_store
 from gpuplanner.units import GIB, Unit
-from gpuplanner.workload.by_hand import ByHand
 from gpuplanner.workload.plan import MachineChoice, Plan
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
@@ -99,8 +98,8 @@ def pressure(plan: Plan) -> float:
     workload = plan.workload
     if isinstance(workload, Serving):
         return (workload.concurrency or 1) * (workload.input_tokens + workload.output_tokens) / 160_000 * 23.4
-    if isinstance(workload, ByHand):
-        return workload.at_once / 1024
+    if not isinstance(workload, Training):
+        return 1.0
     return workload.global_batch * workload.sequence_length / 262_144 * 20
 
 
@@ -267,7 +266,7 @@ def search_by_hand(plan: Plan, workspace: FakeWorkspace, *, none_fits: bool) -> 
 
 def _found(plan: Plan, machine: Machine) -> Plan:
     workload = plan.workload
-    if not isinstance(workload, ByHand) and workload.tensor_parallel is None:
+    if isinstance(workload, Serving | Training) and workload.tensor_parallel is None:
         workload = workload.model_copy(update={"tensor_parallel": machine.gpus_per_node})
     return plan.model_copy(update={"machine": choice_of(machine), "workload": workload})
 
