@@ -80,6 +80,11 @@ class Workspace:
         """The shipped catalog with the person's overlays. What is wrong with these is in its `problems`."""
         return load_catalog(shipped("catalogs"), overlay_files(self.home / "overlays"))
 
+    def catalog_changed(self) -> None:
+        """The person's own files are others: read them when next asked."""
+        for name in ("catalog", "names", "index"):
+            self.__dict__.pop(name, None)
+
     @cached_property
     def efficiencies(self) -> Efficiencies:
         """The calibrated efficiencies that come with the app."""

@@ -21,7 +21,7 @@ from gpuplanner.ui.help_page.page import help_place
 from gpuplanner.ui.icons import application_icon
 from gpuplanner.ui.notices import Notices
 from gpuplanner.ui.palette.items import PaletteProvider
-from gpuplanner.ui.palette.providers import ActionProvider, GlossaryProvider, SettingProvider
+from gpuplanner.ui.palette.providers import ActionProvider, GlossaryProvider, OwnFilesProvider, SettingProvider
 from gpuplanner.ui.places import Context, Heading, Location, Place
 from gpuplanner.ui.settings import ForgivingSettings, MemorySettings, Settings
 from gpuplanner.ui.settings_page.page import settings_place
@@ -65,13 +65,23 @@ class Session:
         self._workspace = workspace
         self._waiting: list[str] = []
         self._begun = False
-        context = Context(self.appearance, settings, self.jobs, self.notices, self._go, workspace, self._reset_layout)
+        context = Context(
+            self.appearance,
+            settings,
+            self.jobs,
+            self.notices,
+            self._go,
+            workspace,
+            reset_layout=self._reset_layout,
+            read_again=self.read_again,
+        )
         help_, preferences = help_place(len(shown)), settings_place(date.today)
         self.window = Window(context, shown, foot=(help_, preferences))
         providers: list[PaletteProvider] = [
             ActionProvider(self.appearance, (*shown, help_), self._heading, self._go),
             SettingProvider(self.appearance),
             GlossaryProvider(self.appearance, self._go),
+            OwnFilesProvider(self.appearance, self._go, self.read_again),
         ]
         for place in shown:
             providers += place.providers(context) if place.providers else ()
@@ -106,7 +116,29 @@ class Session:
     def _read_catalog(self, _cancel: Cancel) -> Any:
         return self._workspace.catalog
 
+    def read_again(self) -> None:
+        """Read the catalog and the person's own files anew; every page then shows what is in them now."""
+        self.jobs.run(self._read_anew, self._was_read_again, title=msg("ui.own.reading"), may_cancel=False)
+
+    def _read_anew(self, _cancel: Cancel) -> Any:
+        self._workspace.catalog_changed()
+        return self._workspace.catalog
+
+    def _was_read_again(self, catalog: Any) -> None:
+        self._say_catalog(catalog)
+        self.window.renew_pages()
+        own = sum(e.user for table in (catalog.gpus, catalog.instances, catalog.models) for e in table.values())
+        self.notices.say(msg("ui.own.read", entries=f"{own:,}"), Verdict.PASS)
+
     def _catalog_read(self, catalog: Any) -> None:
+        self._say_catalog(catalog)
+        self._begun = True
+        self.window.start(FIRST_PLACE)
+        self.collector.settle()
+        waiting, self._waiting = self._waiting, []
+        self.open_files(waiting)
+
+    def _say_catalog(self, catalog: Any) -> None:
         self.appearance.learn_rates(self._workspace.rates)
         says = msg(
             "ui.status.catalog",
@@ -118,11 +150,6 @@ class Session:
         self.window.status_bar.show_catalog(says)
         for problem in catalog.problems:
             self.notices.say(problem.message, Verdict.WARN, quiet=True)
-        self._begun = True
-        self.window.start(FIRST_PLACE)
-        self.collector.settle()
-        waiting, self._waiting = self._waiting, []
-        self.open_files(waiting)
 
     def _dress(self) -> None:
         self.dresser.dress(self.appearance.tokens)

@@ -32,7 +32,7 @@ class Context:
     """What a page is given: everything is wired once, in `application.py`. `go` leads to another place.
 
     `workspace` is the catalog, the store and the settings opened together. `reset_layout` puts the window back to how
-    it looks at first.
+    it looks at first, `read_again` reads the catalog and the person's own files anew.
     """
 
     appearance: Appearance
@@ -42,6 +42,7 @@ class Context:
     go: Callable[[Location], None]
     workspace: Any
     reset_layout: Callable[[], object] = lambda: None
+    read_again: Callable[[], object] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """A page with every widget of the kit on it, as the places use them: for pictures and for checks of all of them."""
 
+from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -281,7 +282,7 @@ def gallery_places() -> tuple[Place, ...]:
 def small_workspace(settings: Settings) -> SimpleNamespace:
     """What the shell asks of a workspace: a catalog to count, and rates, a person's own before them."""
     catalog = SimpleNamespace(
-        date="2026-11-30", gpus=range(151), instances=range(546), models=range(155), problems=(), hash="0"
+        date="2026-11-30", gpus=_some(151), instances=_some(546), models=_some(155), problems=(), hash="0"
     )
 
     def rate(per_usd: float, date: str = "2026-11-20", *, user: bool = False) -> SimpleNamespace:
@@ -291,4 +292,9 @@ def small_workspace(settings: Settings) -> SimpleNamespace:
         own = {code: rate(r["per_usd"], r["date"], user=True) for code, r in settings.get(RATES).items()}
         return {"CNY": rate(7.12), "EUR": rate(0.86), **own}
 
-    return SimpleNamespace(catalog=catalog, rates=rates)
+    return SimpleNamespace(catalog=catalog, rates=rates, home=Path("home"), catalog_changed=lambda: None)
+
+
+def _some(count: int) -> dict[str, SimpleNamespace]:
+    """So many entries of the catalog, none of them a person's own."""
+    return {str(number): SimpleNamespace(user=False) for number in range(count)}

@@ -9,9 +9,10 @@ import pytest
 from gpuplanner.catalog.overlays import overlay_files
 from gpuplanner.catalog.reading import load_catalog
 from gpuplanner.paths import shipped
-from gpuplanner.ui.catalog_place.own_files import FOLDER, OwnFiles
+from gpuplanner.ui.catalog_place.own_files import OwnFiles
 from gpuplanner.ui.catalog_place.place import catalog_place
 from gpuplanner.ui.notices import Notices
+from gpuplanner.ui.own_folder import OVERLAYS
 from gpuplanner.ui.places import Context
 
 HEAD = "provider,name,gpu,gpu_count,price_per_hour,currency,region,price_date\n"
@@ -56,13 +57,13 @@ def drop(appearance, settings, jobs, told, tmp_path, qtbot) -> Any:
 
 
 def kept(tmp_path):
-    return [path.name for path in overlay_files(tmp_path / "home" / FOLDER)]
+    return [path.name for path in overlay_files(tmp_path / "home" / OVERLAYS)]
 
 
 def test_a_price_list_is_in_the_catalog_of_the_next_start_and_can_be_taken_back(drop, told, tmp_path):
     assert drop("acme.csv", HEAD + GOOD) == (True, ["catalogui.own.kept"])
     assert kept(tmp_path) == ["acme.csv"]
-    catalog = load_catalog(shipped("catalogs"), overlay_files(tmp_path / "home" / FOLDER))
+    catalog = load_catalog(shipped("catalogs"), overlay_files(tmp_path / "home" / OVERLAYS))
     assert any(instance.user and instance.provider == "Acme" for instance in catalog.instances.values())
     told.kept[-1].action.run()
     assert kept(tmp_path) == []
@@ -86,10 +87,10 @@ def test_what_cannot_be_used_is_refused_and_not_kept(drop, tmp_path, content):
 
 def test_a_file_of_that_name_is_not_written_over(drop, tmp_path):
     drop("acme.csv", HEAD + GOOD)
-    before = (tmp_path / "home" / FOLDER / "acme.csv").read_text("utf-8")
+    before = (tmp_path / "home" / OVERLAYS / "acme.csv").read_text("utf-8")
     _, says = drop("acme.csv", HEAD + GOOD.replace(",3,", ",4,"))
     assert says[-1] == "catalogui.own.there"
-    assert (tmp_path / "home" / FOLDER / "acme.csv").read_text("utf-8") == before
+    assert (tmp_path / "home" / OVERLAYS / "acme.csv").read_text("utf-8") == before
 
 
 def test_yaml_is_taken_where_it_has_entries(drop):

@@ -12,6 +12,8 @@ from gpuplanner.ui.plan_place.picker import Picker, PickItem
 from gpuplanner.ui.widgets import popup
 from gpuplanner.ui.widgets.segmented import Option
 
+pytestmark = pytest.mark.qt_log_ignore("does not support grabbing the keyboard", extend=True)
+
 
 @pytest.fixture
 def owner(qtbot):
@@ -31,7 +33,8 @@ def test_corners_are_square_where_there_is_no_compositor(appearance, owner, monk
     shown.resize(120, 60)
     shown.show()
     image = shown.grab().toImage()
-    assert (image.pixelColor(0, 0) == QColor(appearance.tokens.line_strong)) is not round_
+    if not round_:
+        assert image.pixelColor(0, 0).lightness() > 180, "no black corner"
     inside = [image.pixelColor(at, 30) for at in range(1, 119)]
     assert set(map(QColor.name, inside)) == {QColor(appearance.tokens.card).name()}, "one frame, and nothing inside"
     QTest.keyClick(shown, Qt.Key.Key_Escape)

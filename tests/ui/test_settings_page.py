@@ -1,11 +1,14 @@
 from datetime import date
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtTest import QTest
 
 from gpuplanner.facts import Source
-from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, RATES, THEME
+from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, OWN_MEASUREMENTS, RATES, THEME
+from gpuplanner.ui.palette.providers import OwnFilesProvider
 from gpuplanner.ui.places import Location
 from gpuplanner.ui.settings_page.presenter import SettingsPresenter
 from tests.ui.gallery import small_workspace
@@ -32,7 +35,7 @@ def row(page, setting):
 
 
 def test_every_setting_is_there_with_its_value(page):
-    assert {r.setting for r in page._rows} == {LANGUAGE, THEME, MEMORY, CURRENCY}
+    assert {r.setting for r in page._rows} == {LANGUAGE, THEME, MEMORY, CURRENCY, OWN_MEASUREMENTS}
     assert row(page, THEME).control.current() == "light"
     assert row(page, MEMORY).control.current() == "GiB"
 
@@ -138,3 +141,36 @@ def test_a_path_leads_to_one_setting(page, session):
     session.window.go(Location("settings", "currency"))
     assert page._search.text() == ""
     assert row(page, CURRENCY).control.isAncestorOf(session.window.focusWidget())
+
+
+def test_the_folder_of_own_files_is_said_copied_and_opened(page, session, tmp_path, monkeypatch):
+    own = page._own
+    own.copy.click()
+    assert QGuiApplication.clipboard().text() == str(own.folder) == str(Path("home") / "overlays")
+    opened = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
+    own.folder = tmp_path / "new" / "overlays"
+    own.open.click()
+    assert own.folder.is_dir()
+    assert opened == [own.folder.as_posix()]
+    own.folder = tmp_path / "file" / "overlays"
+    (tmp_path / "file").write_text("x")
+    own.open.click()
+    assert session.notices.kept[-1].message.id == "settings.own_files.not_opened"
+
+
+@pytest.mark.parametrize("query", ["overlay", "own prices", "reload", "自有价格", "重新读取"])
+def test_own_files_are_found_by_what_they_are_called(page, session, query):
+    page._filter(query)
+    assert not page._own.isHidden()
+    provider = OwnFilesProvider(session.appearance, lambda _place: None, lambda: None)
+    assert max(item.score for item in provider.find(query)) > 0
+    assert provider.find("") == ()
+
+
+def test_reading_again_shows_every_page_what_is_there_now(session, qtbot):
+    before = session.window.current_page()
+    session.read_again()
+    qtbot.waitUntil(lambda: session.window.current_page() is not before)
+    assert type(session.window.current_page()) is type(before)
+    assert session.notices.kept[-1].message.id == "ui.own.read"

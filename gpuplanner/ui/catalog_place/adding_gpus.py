@@ -54,8 +54,13 @@ class AddingGpus:
         notices = self._context.notices
         for warning in added.warnings:
             notices.say(warning, Verdict.WARN)
-        undo = NoticeAction(msg("ui.undo"), lambda: added.path.unlink(missing_ok=True))
+        undo = NoticeAction(msg("ui.undo"), lambda: self._take_back(added.path))
         notices.say(msg("answers.newgpu.kept", name=added.gpu.name), Verdict.PASS, undo, sticky=True)
+        self._context.read_again()
+
+    def _take_back(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+        self._context.read_again()
 
     def _refused(self, fault: Exception) -> None:
         if not isinstance(fault, InputError):

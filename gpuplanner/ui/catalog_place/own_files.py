@@ -14,11 +14,9 @@ from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.paths import shipped
 from gpuplanner.ui.background import Cancel
 from gpuplanner.ui.notices import NoticeAction
+from gpuplanner.ui.own_folder import OVERLAYS
 from gpuplanner.ui.places import Context
 from gpuplanner.ui.tokens import Verdict
-
-FOLDER = "overlays"
-
 
 _ENTRIES = re.compile(rb"^(gpus|instances|models)[ \t]*:", re.MULTILINE)
 _LOOK_AT_BYTES = 1 << 16
@@ -52,7 +50,7 @@ def keep_own_file(path: Path, home: Path) -> Kept:
     faults = tuple(p.message for p in catalog.problems if p.severity is Severity.ERROR)
     if not entries:
         raise InputError(faults[0] if faults else msg("catalogui.own.nothing", file=path.name))
-    place = home / FOLDER / path.name
+    place = home / OVERLAYS / path.name
     if place.exists():
         raise InputError(msg("catalogui.own.there", file=path.name))
     try:
@@ -98,5 +96,10 @@ class OwnFiles:
         for problem in kept.problems[:3]:
             self._context.notices.say(problem, Verdict.WARN)
         says = msg("catalogui.own.kept", file=kept.path.name, entries=f"{kept.entries:,}")
-        undo = NoticeAction(msg("ui.undo"), lambda: kept.path.unlink(missing_ok=True))
+        undo = NoticeAction(msg("ui.undo"), lambda: self._take_back(kept.path))
         self._context.notices.say(says, Verdict.PASS, undo, sticky=True)
+        self._context.read_again()
+
+    def _take_back(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+        self._context.read_again()

@@ -1,8 +1,9 @@
-"""What somebody who helps needs to know about this copy and this machine. Names no person, host or folder."""
+"""What somebody who helps needs to know about this copy and this machine. Names no person and no host."""
 
 import platform
 from collections.abc import Sequence
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import qVersion
@@ -13,6 +14,7 @@ from gpuplanner import __version__
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import FAMILIES
+from gpuplanner.ui.own_folder import OVERLAYS
 from gpuplanner.ui.widgets.key_value import Row
 
 
@@ -40,6 +42,7 @@ def diagnostics(appearance: Appearance, workspace: Any) -> tuple[Row, ...]:
         (msg("ui.diagnostics.catalog"), f"{catalog.date} · {catalog.hash[:12]}"),
         (msg("ui.diagnostics.entries"), msg("ui.diagnostics.counts", **held)),
         (msg("ui.diagnostics.problems"), str(len(catalog.problems))),
+        (msg("ui.diagnostics.own"), _without_name(Path(workspace.home) / OVERLAYS)),
     )
     return tuple(Row(name, value) for name, value in facts)
 
@@ -48,6 +51,12 @@ def as_markdown(appearance: Appearance, rows: Sequence[Row]) -> str:
     """The rows to be pasted into a report."""
     lines = [f"| {appearance.said(row.name)} | {appearance.said(row.value)} |" for row in rows]
     return "\n".join(["| gpuplanner | |", "| --- | --- |", *lines]) + "\n"
+
+
+def _without_name(folder: Path) -> str:
+    """A folder as a person finds it, without their name in it."""
+    home = Path.home()
+    return f"~/{folder.relative_to(home).as_posix()}" if folder.is_relative_to(home) else str(folder)
 
 
 def _style() -> str:

@@ -66,12 +66,21 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "ttft": ("ttft_s",),
     "tpot": ("tpot_s",),
     "request_time": ("request_s",),
-    "throughput": ("output_tokens_per_s", "tokens_per_s", "items_per_s"),
-    "step_time": ("step_s", "item_step_s"),
+    "throughput": (
+        "output_tokens_per_s", "tokens_per_s", "items_per_s", "images_per_s", "generated_per_s", "audio_s_per_s",
+        "science_steps_per_s", "video_s_per_s", "live_streams", "relative_speed",
+    ),
+    "step_time": (
+        "step_s", "item_step_s", "image_batch_s", "diffusion_step_s", "vision_step_s", "recording_s", "frame_s",
+        "science_step_s",
+    ),
     "mfu": ("mfu",),
     "job": ("job_s", "job_usd"),
     "per_mtoken": ("usd_per_mtoken",),
-    "per_item": ("usd_per_kitem",),
+    "per_item": (
+        "usd_per_kitem", "usd_per_kimage", "usd_per_kgenerated", "usd_per_kaudio_s", "usd_per_kframe", "usd_per_kstep",
+        "usd_per_kvideo_s",
+    ),
 }  # fmt: skip
 _OF = {number: _BY_ID[word] for word, numbers in _WORDS.items() for number in numbers}
 

@@ -10,6 +10,9 @@ from gpuplanner.ui.palette.items import PaletteItem, match
 from gpuplanner.ui.places import Heading, Location, Place
 from gpuplanner.ui.shell.shortcuts import PLACE_KEYS
 
+OWN_FILES = "own_files"
+"""The path of the person's own files on the settings page."""
+
 
 class ActionProvider:
     """The actions of the page in sight, and going to a place."""
@@ -116,4 +119,36 @@ class GlossaryProvider:
                 score=match(query, *self._appearance.texts(term.name)) * 0.9,
             )
             for term in GLOSSARY
+        ]
+
+
+class OwnFilesProvider:
+    """A person's own files over the catalog: where they are, and reading them again."""
+
+    group = msg("ui.palette.own")
+    in_background = False
+
+    def __init__(
+        self, appearance: Appearance, go: Callable[[Location], None], read_again: Callable[[], object]
+    ) -> None:
+        self._appearance = appearance
+        self._actions = (
+            ("where", "folder-open", lambda: go(Location("settings", OWN_FILES))),
+            ("again", "rotate-ccw", read_again),
+        )
+
+    def find(self, query: str) -> Sequence[PaletteItem]:
+        """Found by their names and by what else such files are called. Nothing for an empty query."""
+        if not query.strip():
+            return ()
+        texts = self._appearance.texts
+        return [
+            PaletteItem(
+                f"own.{name}",
+                self._appearance.text(f"ui.own.{name}"),
+                run,
+                icon=icon,
+                score=match(query, *texts(msg(f"ui.own.{name}")), *texts(msg(f"ui.own.{name}.words"))),
+            )
+            for name, icon, run in self._actions
         ]

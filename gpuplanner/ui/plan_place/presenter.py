@@ -10,6 +10,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
+from gpuplanner.catalog.overlays import same_edition
 from gpuplanner.engine.estimate import Change
 from gpuplanner.engine.search.result import Candidate
 from gpuplanner.messages import InputError, Message, MessageValue, msg
@@ -319,7 +320,10 @@ class PlanPresenter(QObject):
         """Say when a plan was last worked out with other facts than those at hand."""
         catalog = self.facts.catalog
         if plan.catalog_hash and catalog is not None and plan.catalog_hash != catalog.hash:
-            self.banners.say(Banner(OTHER_CATALOG, msg("planui.other_catalog", date=catalog.date), Verdict.INFO))
+            says = msg("planui.other_catalog", date=catalog.date)
+            if same_edition(plan.catalog_hash, catalog.hash):
+                says = msg("planui.other_own_files")
+            self.banners.say(Banner(OTHER_CATALOG, says, Verdict.INFO))
 
     def _arrived(self) -> None:
         self._settings.keep(LAST_PLAN, self.path)

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from datetime import date
+from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuplanner.messages import Message, msg
@@ -13,6 +15,9 @@ from gpuplanner.ui.fields.number_field import NumberField
 from gpuplanner.ui.fields.quantities import money_rate
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.notices import NoticeAction
+from gpuplanner.ui.own_folder import OVERLAYS
+from gpuplanner.ui.palette.items import match
+from gpuplanner.ui.palette.providers import OWN_FILES
 from gpuplanner.ui.places import Context, Heading, Page, PageAction, Place
 from gpuplanner.ui.settings_page.presenter import GROUPS, Rate, SettingsPresenter
 from gpuplanner.ui.tokens import GAP, Verdict
@@ -53,6 +58,8 @@ class SettingsPage(Page):
             column.addWidget(self._card(title, settings))
         self._rates = _Rates(self._appearance, self._presenter)
         column.addWidget(self._rates)
+        self._own = _OwnFiles(context)
+        column.addWidget(self._own)
         column.addStretch(1)
         inner = QWidget()
         inner.setLayout(column)
@@ -75,7 +82,11 @@ class SettingsPage(Page):
         )
 
     def visit(self, path: str) -> None:
-        """`path` is the key of a setting."""
+        """`path` is the key of a setting, or the person's own files."""
+        if path == OWN_FILES:
+            self._search.set_text("")
+            self._area.ensureWidgetVisible(self._own)
+            self._own.open.setFocus(Qt.FocusReason.ShortcutFocusReason)
         row = next((row for row in self._rows if row.setting.key == path), None)
         if row is not None:
             self._search.set_text("")
@@ -106,7 +117,8 @@ class SettingsPage(Page):
                 row.setVisible(self._presenter.matches(query, row.setting))
             card.setVisible(any(not row.isHidden() for row in rows))
         self._rates.setVisible(self._presenter.matches(query, CURRENCY))
-        self._nothing.setVisible(all(card.isHidden() for card, _ in self._cards))
+        self._own.setVisible(self._own.matches(query))
+        self._nothing.setVisible(self._own.isHidden() and all(card.isHidden() for card, _ in self._cards))
 
     def _refresh(self) -> None:
         for row in self._rows:
@@ -150,6 +162,49 @@ class _Row(QWidget):
         self.control.set_options(options, str(self._presenter.value(self.setting)))
         self._reset.setVisible(not self._presenter.is_default(self.setting))
         self._reset.explain(self._presenter.default(self.setting))
+
+
+class _OwnFiles(Card):
+    """Where the person's own files over the catalog are, and what can be done about them."""
+
+    def __init__(self, context: Context) -> None:
+        appearance = self._look = context.appearance
+        super().__init__(appearance, msg("settings.own_files"))
+        self._context = context
+        self.folder = Path(context.workspace.home) / OVERLAYS
+        self.open = Button(appearance, msg("settings.own_files.open"), icon="folder-open")
+        self.open.clicked.connect(self._open)
+        self.copy = Button(appearance, msg("settings.own_files.copy"), icon="copy")
+        self.copy.clicked.connect(self._copy)
+        self.again = Button(appearance, msg("settings.own_files.again"), icon="rotate-ccw")
+        self.again.clicked.connect(context.read_again)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        for button in (self.open, self.copy, self.again):
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        self.body.addWidget(Label(appearance, msg("settings.own_files.help"), TextRole.LABEL, Ink.MUTED, wrap=True))
+        self.body.addWidget(Label(appearance, str(self.folder), wrap=True, selectable=True))
+        self.body.addLayout(buttons)
+
+    def matches(self, query: str) -> bool:
+        """Whether these files are meant by what was typed, in either language."""
+        ids = ("settings.own_files", "settings.own_files.help", "ui.own.where.words", "ui.own.again.words")
+        texts = [text for name in ids for text in self._look.texts(Message(name))]
+        return not query.strip() or match(query, *texts) > 0
+
+    def _open(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            why = error.strerror or str(error)
+            self._context.notices.say(msg("settings.own_files.not_opened", folder=str(self.folder), why=why))
+            return
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.folder)))
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(str(self.folder))
+        self._context.notices.say(msg("settings.own_files.copied"), Verdict.PASS)
 
 
 class _Rates(Card):

@@ -108,6 +108,21 @@ class Window(QWidget):
         last = str(self.context.settings.kept(_LAST, ""))
         self.go(Location(next((place for place in (last, first, *self._order) if place in self._order), HELP)))
 
+    def renew_pages(self) -> None:
+        """Make the pages anew that were visited: what they know is not so any more. The person stays where they are."""
+        here = next((name for name, page in self._pages.items() if page is self.current_page()), "")
+        path = self._pages[here].path() if here else ""
+        for page in self._pages.values():
+            page.close_page()
+            self._stack.removeWidget(page)
+            page.hide()
+            page.deleteLater()
+        self._pages.clear()
+        if here:
+            page = self._page(here)
+            page.visit(path)
+            self._show(here, page)
+
     def open_files(self, paths: Sequence[str]) -> bool:
         """Give files to the page in sight, or else to the place that takes their kind. Tells whether one took them."""
         page = self.current_page()

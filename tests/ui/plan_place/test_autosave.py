@@ -157,6 +157,10 @@ def test_a_plan_worked_out_with_other_facts_says_so(page, workspace):
     page.presenter.add(plan)
     assert [banner.message.id for banner in page.presenter.banners.all()] == ["planui.other_catalog"]
     page.presenter.banners.close(page.presenter.banners.all()[0].id)
+    with_own = f"{workspace.catalog.hash[:40]}+{'0' * 40}"
+    page.presenter.add(plan.model_copy(update={"catalog_hash": with_own}))
+    assert [banner.message.id for banner in page.presenter.banners.all()] == ["planui.other_own_files"]
+    page.presenter.banners.close(page.presenter.banners.all()[0].id)
     page.presenter.add(plan.model_copy(update={"catalog_hash": workspace.catalog.hash}))
     assert page.presenter.banners.all() == ()
 
