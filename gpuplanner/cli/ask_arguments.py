@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from gpuplanner.cli.parser import Parser, refused
 from gpuplanner.messages import msg, shortened
-from gpuplanner.units import digits
 
 Text = Callable[..., str]
 STORAGES = ("local", "network", "object")
@@ -21,7 +20,7 @@ def number(low: float = 0.0, high: float = LARGEST) -> Callable[[str], float]:
         except ValueError:
             value = float("nan")
         if not low <= value <= high:
-            shown = {"given": shortened(given, 40), "low": digits(low), "high": digits(high, 6)}
+            shown = {"given": shortened(given, 40), "low": f"{low:g}", "high": f"{high:,.0f}"}
             raise refused(msg("answers.option.not_a_number", **shown))
         return value
 
@@ -33,7 +32,7 @@ def rates(given: str) -> tuple[float, ...]:
     return tuple(number()(one.strip()) for one in given.split(","))
 
 
-SOME = 1e-9
+SOME = 1e-3
 """The least that an amount is which cannot be nothing."""
 
 
