@@ -9,8 +9,8 @@ from gpuplanner.cli.main import main
 
 COMMAND = re.compile(r"^\s*\.venv/bin/python -m gpuplanner (.+)$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
-NOT_FITTING = re.compile(r"--gpus 1$")
-"""The step of the tour that is about a machine that is too small."""
+NOT_FITTING = re.compile(r"--gpus 1$|--why-not \S+$")
+"""The steps of the tour that are about machines that do not carry the plan."""
 
 
 def test_every_command_of_the_tour_runs(project_root, tmp_path, monkeypatch, capsys):
