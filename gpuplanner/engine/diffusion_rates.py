@@ -82,7 +82,7 @@ def rates_of(
     software = efficiencies.constants(TABLE, f"runtime {runtime.value}")
     full = precision is DiffusionPrecision.FP32
     if full:
-        rate = attention = _thirty_two_bits(gpu, reached["tf32"], shares["fp32"])
+        rate = attention = _thirty_two_bits(gpu, reached["tf32"], shares["full_share"], shares["fp32"])
         if flash and runtime is not DiffusionRuntime.TENSORRT:
             vector = gpu.value(GpuProperty.FP32_FLOP_PER_S)
             attention = formulas.reached_flop_per_s(vector, 1.0, vector, shares["fp32_attention"])
@@ -108,11 +108,11 @@ def rates_of(
     )
 
 
-def _thirty_two_bits(gpu: Gpu, tf32_share: float, fp32_share: float) -> Number:
+def _thirty_two_bits(gpu: Gpu, tf32_share: float, full_share: float, fp32_share: float) -> Number:
     """PyTorch's FP32: TF32 where there are tensor cores for it (convolutions by default, matrices when allowed)."""
     tensor = gpu.known(GpuProperty.TF32_FLOP_PER_S)
     if tensor is not None:
-        return formulas.reached_flop_per_s(tensor.value, 1.0, tensor.value, tf32_share)
+        return formulas.reached_flop_per_s(tensor.value, full_share, tensor.value, tf32_share)
     peak = gpu.value(GpuProperty.FP32_FLOP_PER_S)
     return formulas.reached_flop_per_s(peak, fp32_share, peak, fp32_share)
 

@@ -1,8 +1,8 @@
 """Fits the efficiencies of image models to the public measurements, and says how well sources left out come.
 
 Run as `python -m tests.accuracy.fit_diffusion [--left-out] [--write]` from the root of the checkout. Parameters move in
-log space with a pull towards a usual value; each source weighs the same whatever its number of rows. `--write` puts the
-result, and the ranges from what left-out sources were off, into `catalogs/efficiency/diffusion.yaml`.
+log space with a pull towards a usual value; each source weighs the same whatever its number of rows. `--left-out`
+prints the ends of ranges too; `--write` puts the fitted values into `catalogs/efficiency/diffusion.yaml`.
 """
 
 import argparse
@@ -273,7 +273,7 @@ def write(values: Mapping[Parameter, float], cases: Sequence[Case]) -> None:
     for holder in HOLDERS:
         reach = reaches.get(tuple(holder.items()), 1.0)
         for name, value in common.items():
-            set_value(TABLE, {"variant": "utilisation", **holder}, name, value * reach)
+            set_value(TABLE, {"variant": "utilisation", **holder}, name, min(value * reach, 1.0))
     for parameter, value in values.items():
         if parameter.variant != "utilisation":
             set_value(TABLE, {"variant": parameter.variant}, parameter.name, value)
