@@ -64,8 +64,10 @@ class Failures:
             between=str(show_duration(found["between"].value)),
         )
         unknown: tuple[Message, ...] = ()
-        if "job" not in found:
+        if "job_s" not in asking.base.metrics:
             unknown = (msg("answers.failures.job_unknown"),)
+        elif "whole_job" not in found:
+            unknown = (msg("answers.failures.job_open"),)
         return Answer(
             "checkpoints", says, lines, _spares(asking, waiting), unknown, tuple(self._remarks(asking, found))
         )

@@ -79,6 +79,12 @@ class TestFailures:
         assert "failures.lost" not in by_line(answer)
         assert [one.id for one in answer.unknown] == ["answers.failures.job_unknown"]
 
+    def test_a_job_that_may_never_get_ahead_has_no_end_rather_than_a_wrong_one(self, ask, trainer, by_line):
+        answer = ask(Failures(between_failures_s=2000.0), trainer(), gpu_id=H100, gpus=8)
+        assert by_line(answer)["failures.goodput"].low == 0
+        assert "failures.whole_job" not in by_line(answer)
+        assert [one.id for one in answer.unknown] == ["answers.failures.job_open"]
+
     def test_serving_is_refused_and_a_run_that_never_gets_ahead_is_said(self, ask, server, trainer):
         with pytest.raises(InputError, match="training_only"):
             ask(Failures(), server(), gpu_id=H100)
