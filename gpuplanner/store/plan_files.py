@@ -34,9 +34,15 @@ def read_plan(path: Path) -> Plan:
 
 
 def write_plan(path: Path, plan: Plan) -> None:
-    """Write a plan. The old file stays as it was until the new one is whole on the disk. Raises InputError."""
+    """Write a plan. The old file stays as it was until the new one is whole on the disk. Raises InputError.
+
+    A link stays a link: the file that it leads to is written. What is no file (a device, a pipe) is refused.
+    """
     temporary = ""
     try:
+        path = path.resolve()
+        if is_there(path) and not path.is_file():
+            raise InputError(msg("plan.not_a_place", file=str(path)))
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(plan_to_text(plan))
@@ -45,11 +51,13 @@ def write_plan(path: Path, plan: Plan) -> None:
         if is_there(path):
             Path(temporary).chmod(stat.S_IMODE(path.stat().st_mode))
         Path(temporary).replace(path)
-    except OSError as fault:
+    except (OSError, RuntimeError) as fault:  # a link that leads to itself
         if temporary:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
-        raise InputError(msg("plan.cannot_write", file=str(path), reason=fault.strerror or str(fault))) from None
+        raise InputError(
+            msg("plan.cannot_write", file=str(path), reason=getattr(fault, "strerror", None) or str(fault))
+        ) from None
 
 
 def _unreadable(path: Path, fault: OSError | ValueError) -> InputError:

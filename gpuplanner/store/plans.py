@@ -1,7 +1,7 @@
 """Plans in the store: every change is a revision, so that nothing is lost to a crash, to undo or to a second window."""
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import uuid4
 
 from gpuplanner.messages import InputError
@@ -27,13 +27,17 @@ class ShelvedPlan:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One saved state of a plan, the name of the change that led to it, and whether another window made it."""
+    """One saved state of a plan, the name of the change that led to it, and whether another window made it.
+
+    `passed_over`: how many newer states there are that cannot be read any more.
+    """
 
     id: int
     plan: Plan
     made: str
     label: str
     elsewhere: bool
+    passed_over: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,9 @@ class PlanShelf:
 
         def work(db: sqlite3.Connection) -> tuple[int, int | None]:
             newest = db.execute("SELECT max(id) FROM revisions WHERE plan_id = ?", (plan_id,)).fetchone()[0]
+            now = self._store.now()
+            # There is no such plan where the file was damaged, or replaced by another, since the plan was opened.
+            db.execute("INSERT OR IGNORE INTO plans VALUES (?, ?, ?, ?, 0, NULL)", (plan_id, plan.name, now, now))
             db.execute("UPDATE plans SET name = ?, removed = NULL WHERE id = ?", (plan.name, plan_id))
             made = self._insert(db, plan_id, plan, label)
             db.execute(
@@ -80,9 +87,15 @@ class PlanShelf:
         return Saved(made, other if other and other.elsewhere else None)
 
     def latest(self, plan_id: str) -> Revision | None:
-        """The newest revision of a plan that can be read; a damaged one is passed over."""
+        """The newest revision of a plan that can be read; damaged ones are passed over, and counted."""
         rows = self._store.read("SELECT id FROM revisions WHERE plan_id = ? ORDER BY id DESC", plan_id)
-        return next((r for (number,) in rows if (r := self._revision(number))), None)
+        return next(
+            (replace(r, passed_over=n) for n, (number,) in enumerate(rows) if (r := self._revision(number))), None
+        )
+
+    def holds(self, plan_id: str) -> bool:
+        """Whether there is such a plan on the shelf, readable or not."""
+        return bool(self._store.read("SELECT 1 FROM plans WHERE id = ? AND removed IS NULL", plan_id))
 
     def history(self, plan_id: str) -> list[Revision]:
         """All kept revisions of a plan, newest first."""

@@ -28,18 +28,39 @@ def plans_and_settings(db: Database) -> None:
 
 
 _COLUMNS = {
-    "plans": {"id", "name", "created", "opened", "pinned", "removed"},
-    "revisions": {"id", "plan_id", "made", "session", "label", "content"},
-    "settings": {"key", "value"},
+    "plans": {
+        "id": ("TEXT", 0, 1),
+        "name": ("TEXT", 1, 0),
+        "created": ("TEXT", 1, 0),
+        "opened": ("TEXT", 1, 0),
+        "pinned": ("INTEGER", 1, 0),
+        "removed": ("TEXT", 0, 0),
+    },
+    "revisions": {
+        "id": ("INTEGER", 0, 1),
+        "plan_id": ("TEXT", 1, 0),
+        "made": ("TEXT", 1, 0),
+        "session": ("TEXT", 1, 0),
+        "label": ("TEXT", 0, 0),
+        "content": ("TEXT", 1, 0),
+    },
+    "settings": {"key": ("TEXT", 0, 1), "value": ("TEXT", 1, 0)},
 }
+"""The columns that the app works with: the type, whether it is never empty, and whether it is the key."""
 
 
 def check_tables(db: Database) -> None:
-    """Raises sqlite3.DatabaseError when a table or a column that the app works with is not there."""
+    """Raises sqlite3.DatabaseError when a table or a column that the app works with is not as it was made, or when a
+    revision is of no plan: the file was damaged, or something else wrote into it.
+    """
     for table, needed in _COLUMNS.items():
-        missing = needed - set(db.table(table).columns_dict) if table in db.table_names() else needed
-        if missing:
-            raise sqlite3.DatabaseError(f"{table} lacks {', '.join(sorted(missing))}")
+        found = {c.name: (c.type, c.notnull, c.is_pk) for c in db.table(table).columns}
+        wrong = [name for name, column in needed.items() if found.get(name) != column]
+        if wrong:
+            raise sqlite3.DatabaseError(f"{table} has not {', '.join(wrong)} as it should be")
+    keys = [(key.column, key.other_table, key.other_column) for key in db.table("revisions").foreign_keys]
+    if keys != [("plan_id", "plans", "id")] or db.execute("PRAGMA foreign_key_check").fetchone():
+        raise sqlite3.DatabaseError("revisions without a plan")
 
 
 def migrate(db: Database) -> None:

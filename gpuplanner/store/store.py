@@ -1,8 +1,13 @@
-"""Opening the store: one SQLite file that several windows may share. A damaged file is set aside, never deleted."""
+"""Opening the store: one SQLite file that several windows may share. A damaged file is set aside, never deleted.
 
+What happens to the file while it is open is noticed before the next save: nothing that was said to be saved is lost.
+"""
+
+import contextlib
 import sqlite3
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,15 +16,17 @@ from uuid import uuid4
 from sqlite_utils import Database
 
 from gpuplanner.messages import InputError, Message, msg
-from gpuplanner.paths import is_there
-from gpuplanner.store.salvage import FAULTS, lenient, salvage
-from gpuplanner.store.schema import check_tables, migrate
+from gpuplanner.store.database_file import begun_anew, identity, in_memory, is_damage, opened
+from gpuplanner.store.salvage import FAULTS, Rows, add_rows
 
 T = TypeVar("T")
 FILE_NAME = "gpuplanner.sqlite"
 _BUSY_MS = 5000
-_COMPANIONS = ("-wal", "-shm")
-"""What SQLite keeps beside a file. Left behind, it would be taken for that of the new one."""
+"""How long a call waits for another program that has the file locked, where nobody waits for the call."""
+_HURRIED_MS = 150
+"""The same in a thread that draws a window: a person feels more as a window that hangs."""
+_KNOWN_BUSY_S = 3.0
+"""So long after it was found locked the hurried thread does not wait for it at all."""
 
 
 class StoreError(InputError):
@@ -27,54 +34,166 @@ class StoreError(InputError):
 
 
 class Store:
-    """One open store. `session` tells this window's saves from another's; `notes` says what went wrong at opening.
+    """One open store. `session` tells this window's saves from another's; `notes` says what went wrong with the file.
 
     May be used from several threads: one at a time reads or writes.
     """
 
-    def __init__(self, db: Database, session: str, notes: tuple[Message, ...], clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        db: Database,
+        session: str,
+        notes: tuple[Message, ...],
+        clock: Callable[[], datetime],
+        path: Path | None = None,
+    ) -> None:
+        """`path`: the file that `db` is; None for tables in memory."""
         self.db = db
         self.session = session
         self.notes = notes
         self._clock = clock
+        self._path = path
+        self._file = identity(path) if path is not None else (0, 0)
         self._lock = threading.RLock()
+        self._hurried: int | None = None
+        self._busy_since = -_KNOWN_BUSY_S
+        self._tell: Callable[[Message], object] = lambda _note: None
+
+    def listen(self, tell: Callable[[Message], object]) -> None:
+        """Have notes of later told too, in whatever thread they come up."""
+        self._tell = tell
+
+    def hurry(self, hurried: bool) -> None:
+        """Never keep this thread waiting for a file that another program has locked; or wait again as others do."""
+        self._hurried = threading.get_ident() if hurried else None
 
     def now(self) -> str:
         """The time of a save, ISO in UTC."""
         return self._clock().isoformat(timespec="milliseconds")
 
     def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` in one transaction: all of it is kept, or nothing. Raises StoreError when it cannot be written."""
-        connection = self._connection
-        try:
-            with self._lock:
-                connection.execute("BEGIN IMMEDIATE")
-                try:
-                    result = work(connection)
-                    connection.execute("COMMIT")
-                except BaseException:
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
-                    raise
-        except FAULTS as fault:
-            raise StoreError(_sentence(fault)) from fault
-        return result
+        """Run `work` in one transaction: all of it is kept, or nothing. Raises StoreError when it cannot be written.
+
+        `work` runs a second time where the file turned out to be damaged and was begun anew.
+        """
+        with self._held():
+            self._follow()
+            return self._tried(lambda: self._transaction(work))
 
     def read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows of a query. Raises StoreError when the store cannot be read."""
-        try:
-            with self._lock:
-                return self._connection.execute(sql, values).fetchall()
-        except FAULTS as fault:
-            raise StoreError(_sentence(fault)) from fault
+        with self._held():
+            return self._tried(lambda: self._connection.execute(sql, values).fetchall())
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; one that was removed meanwhile is written again first."""
+        with contextlib.suppress(StoreError):
+            self._follow()
         self.db.close()
 
     @property
     def _connection(self) -> sqlite3.Connection:
         return self.db.conn
+
+    def _transaction(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            result = work(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        return result
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[None]:
+        """The store for this thread alone. Raises StoreError when a hurried thread would have to wait for it."""
+        wait_ms = self._patience_ms()
+        hurried = wait_ms != _BUSY_MS
+        if not self._lock.acquire(timeout=wait_ms / 1000 if hurried else -1):
+            self._busy_since = time.monotonic()
+            raise StoreError(msg("store.busy"))
+        try:
+            self._connection.execute(f"PRAGMA busy_timeout = {wait_ms}")
+            yield
+        finally:
+            self._lock.release()
+
+    def _patience_ms(self) -> int:
+        if threading.get_ident() != self._hurried:
+            return _BUSY_MS
+        return 1 if time.monotonic() - self._busy_since < _KNOWN_BUSY_S else _HURRIED_MS
+
+    def _tried(self, work: Callable[[], T]) -> T:
+        """What `work` brings; once more after a damaged file was begun anew."""
+        try:
+            return work()
+        except (*FAULTS, UnicodeEncodeError) as fault:
+            if self._path is None or not is_damage(fault):
+                raise self._refused(fault) from fault
+            self._begin_anew(fault)
+        try:
+            return work()
+        except (*FAULTS, UnicodeEncodeError) as fault:
+            raise self._refused(fault) from fault
+
+    def _refused(self, fault: Exception) -> StoreError:
+        sentence = _sentence(fault)
+        if sentence.id == "store.busy":
+            self._busy_since = time.monotonic()
+        return StoreError(sentence)
+
+    def _begin_anew(self, fault: Exception) -> None:
+        """Set the damaged file aside, unless another window has done so, and go on with a new one."""
+        if self._path is None:
+            raise self._refused(fault) from fault
+        if identity(self._path) != self._file:
+            self._follow()
+            return
+        self.db.close()
+        try:
+            self.db, aside, plans = begun_anew(self._path, self._clock())
+        except (OSError, *FAULTS):
+            self.db = in_memory(self._path)
+            self._say(_not_opened(self._path, fault))
+            self._path = None
+            return
+        self._file = identity(self._path)
+        self._say(msg("store.damaged", file=str(aside), plans=plans))
+
+    def _follow(self) -> None:
+        """Go on with the file that has the name now, with all that was saved in one that was removed or replaced.
+
+        The open file can still be read after it lost its name. Raises StoreError when there can be no file of the name.
+        """
+        if self._path is None or identity(self._path) == self._file:
+            return
+        note = msg("store.replaced" if self._path.exists() else "store.removed", file=str(self._path))
+        try:
+            kept = Rows.of(self._connection)
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                database = opened(self._path)
+            except FAULTS as fault:
+                if not is_damage(fault):
+                    raise
+                database, aside, plans = begun_anew(self._path, self._clock())
+                self._say(msg("store.damaged", file=str(aside), plans=plans))
+            add_rows(kept, database.conn)
+        except OSError as fault:
+            raise StoreError(_not_opened(self._path, fault)) from fault
+        except FAULTS as fault:
+            raise self._refused(fault) from fault
+        self.db.close()
+        self.db = database
+        self._file = identity(self._path)
+        self._say(note)
+
+    def _say(self, note: Message) -> None:
+        self.notes = (*self.notes, note)
+        self._tell(note)
 
 
 def open_store(folder: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Store:
@@ -87,79 +206,21 @@ def open_store(folder: Path, clock: Callable[[], datetime] = lambda: datetime.no
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
-        return _in_memory(session, msg("store.no_folder", folder=str(folder), reason=_reason(fault)), clock)
-    opened = _identity(path)
+        note = msg("store.no_folder", folder=str(folder), reason=_reason(fault))
+        return Store(in_memory(), session, (note,), clock)
+    before = identity(path)
     try:
-        return Store(_open(path), session, (), clock)
+        return Store(opened(path), session, (), clock, path)
     except FAULTS as fault:
-        if isinstance(fault, sqlite3.OperationalError):
-            return _in_memory(session, _not_opened(path, fault), clock, path)
-        if _identity(path) != opened:  # another window was quicker to set it aside
+        if isinstance(fault, sqlite3.OperationalError) and not is_damage(fault):
+            return Store(in_memory(path), session, (_not_opened(path, fault),), clock)
+        if identity(path) != before:  # another window was quicker to set it aside
             return open_store(folder, clock)
         try:
-            aside = _set_aside(path, clock())
-            database = _open(path)
-            plans = salvage(aside, database.conn)
-            return Store(database, session, (msg("store.damaged", file=str(aside), plans=plans),), clock)
+            database, aside, plans = begun_anew(path, clock())
         except (OSError, *FAULTS):
-            return _in_memory(session, _not_opened(path, fault), clock, path)
-
-
-def _identity(path: Path) -> int:
-    """Which file it is that has this name now; 0 when there is none."""
-    try:
-        return path.stat().st_ino
-    except OSError:
-        return 0
-
-
-def _is_file(path: Path) -> bool:
-    """Whether it is an ordinary file: opening a pipe would wait for its other end."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
-
-
-def _set_aside(path: Path, now: datetime) -> Path:
-    """Give a damaged file, and what SQLite keeps beside it, a name of its own that is not taken."""
-    aside = path.with_name(f"{path.stem}.damaged-{now:%Y%m%d-%H%M%S}{path.suffix}")
-    while is_there(aside):
-        aside = aside.with_name(f"{aside.stem}-{uuid4().hex[:4]}{aside.suffix}")
-    for end in _COMPANIONS:
-        beside = path.with_name(path.name + end)
-        if is_there(beside):
-            beside.rename(aside.with_name(aside.name + end))
-    path.rename(aside)
-    return aside
-
-
-def _open(path: Path | str) -> Database:
-    connection = sqlite3.connect(path, timeout=_BUSY_MS / 1000, isolation_level=None, check_same_thread=False)
-    connection.text_factory = lenient
-    try:
-        connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
-        if found != "ok":
-            raise sqlite3.DatabaseError(found)
-        database = Database(connection)
-        migrate(database)
-        check_tables(database)
-    except BaseException:
-        connection.close()
-        raise
-    return database
-
-
-def _in_memory(session: str, note: Message, clock: Callable[[], datetime], path: Path | None = None) -> Store:
-    """A store that lasts until it is closed, with what can be read of the file at `path`."""
-    database = _open(":memory:")
-    if path is not None and _is_file(path):
-        salvage(path, database.conn)
-    return Store(database, session, (note,), clock)
+            return Store(in_memory(path), session, (_not_opened(path, fault),), clock)
+        return Store(database, session, (msg("store.damaged", file=str(aside), plans=plans),), clock, path)
 
 
 def _not_opened(path: Path, fault: Exception) -> Message:
@@ -173,8 +234,10 @@ def _why(fault: str) -> Message | str:
     return msg(f"store.reason.{known}") if known else fault
 
 
-def _sentence(fault: sqlite3.Error | UnicodeDecodeError) -> Message:
+def _sentence(fault: Exception) -> Message:
     text = str(fault)
+    if isinstance(fault, UnicodeEncodeError):
+        return msg("store.not_text")
     if "full" in text:
         return msg("store.full")
     if "locked" in text or "busy" in text:

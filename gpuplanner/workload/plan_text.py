@@ -92,7 +92,7 @@ def first_problem(fault: ValidationError, name: str) -> Message:
     error = fault.errors(include_url=False)[0]
     context = error.get("ctx", {})
     place = [str(p) for p in error["loc"] if p not in {"serving", "training"}]
-    limit = next((str(context[k]) for k in _LIMIT_KEYS if k in context), "")
+    limit = next((_written(context[k]) for k in _LIMIT_KEYS if k in context), "")
     given = shortened(repr(error.get("input")), _LONGEST_GIVEN)
     kind = _PROBLEMS.get(error["type"], "plan.problem.other")
     problem = _with_nearest(kind, error, limit, given) or msg(kind, limit=limit, given=given)
@@ -103,6 +103,13 @@ def first_problem(fault: ValidationError, name: str) -> Message:
         field=shortened(" → ".join(place) or "plan", _LONGEST_PLACE),
         problem=contradiction.message if isinstance(contradiction, InputError) else problem,
     )
+
+
+def _written(limit: Any) -> str:
+    """A limit as people write it: 0.000001, not 1e-06."""
+    if isinstance(limit, float) and 1e-9 <= abs(limit) < 1:
+        return f"{limit:.9f}".rstrip("0")
+    return str(limit)
 
 
 def _with_nearest(kind: str, error: Any, limit: str, given: str) -> Message | None:

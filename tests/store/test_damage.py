@@ -1,6 +1,7 @@
 """Stores that a disk, a crash or a program damaged: what can be read is there, the file is kept, and it is said."""
 
 import os
+import random
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -92,6 +93,68 @@ def test_any_damage_is_opened_or_set_aside(filled: Path, place: float, count: in
     assert readable(store) <= set(NAMES) | {""}
     PlanShelf(store).add(a_plan("new"))
     assert "new" in readable(store)
+
+
+def test_no_byte_that_changes_hides_a_plan_without_a_word(filled: Path) -> None:
+    """A small fuzzer: bits, bytes, pages, the header and the schema, each from the same whole file."""
+    whole, dice, noted = filled.read_bytes(), random.Random(4), 0
+    for _ in range(60):
+        content = bytearray(whole)
+        for _ in range(dice.choice([1, 1, 30])):
+            content[dice.randrange(dice.choice([200, PAGE, len(content)]))] ^= 1 << dice.randrange(8)
+        for path in filled.parent.iterdir():
+            path.unlink()
+        filled.write_bytes(content)
+        store = open_store(filled.parent)
+        shelf = PlanShelf(store)
+        listed, found = len(shelf.listed()), readable(store)
+        noted += bool(store.notes)
+        # A text that changed may be another text, or none; a plan that is one still stands in the list.
+        assert store.notes or listed == len(NAMES)
+        shelf.add(a_plan("new"))
+        store.close()
+        again = open_store(filled.parent)
+        assert "new" in readable(again)
+        assert len(readable(again)) >= len(found)
+        again.close()
+    assert 10 < noted < 55
+
+
+@pytest.mark.parametrize("damage", [slice(0, 100), slice(100, PAGE), slice(0, PAGE)], ids=["header", "schema", "page"])
+def test_a_lost_first_page_costs_nothing(filled: Path, damage: slice) -> None:
+    content = bytearray(filled.read_bytes())
+    content[damage] = b"\xa5" * (damage.stop - damage.start)
+    filled.write_bytes(content)
+    store = open_store(filled.parent)
+    assert readable(store) == set(NAMES)
+    assert "40 plans" in said(store)
+
+
+@pytest.mark.parametrize("pages", [1, 2, 10])
+def test_a_store_that_lacks_its_last_pages_keeps_the_others(filled: Path, pages: int) -> None:
+    filled.write_bytes(filled.read_bytes()[: -pages * PAGE])
+    store = open_store(filled.parent)
+    assert len(readable(store)) >= len(NAMES) - 2 * pages
+    assert "damaged" in said(store)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE sqlite_master SET sql = replace(sql, 'REFERENCES \"plans\"', 'REFERENCES \"plens\"')",
+        "UPDATE sqlite_master SET sql = replace(sql, '\"plan_id\" TEXT', '\"plan_id\" BLOB')",
+    ],
+)
+def test_a_column_that_is_defined_otherwise_is_damage(filled: Path, statement: str) -> None:
+    store = changed(filled, "PRAGMA writable_schema = ON", statement)
+    assert "damaged" in said(store)
+    assert readable(store) == set(NAMES)
+
+
+def test_revisions_of_no_plan_are_damage_and_come_back(filled: Path) -> None:
+    store = changed(filled, "DELETE FROM plans WHERE name = 'plan 7'")
+    assert "damaged" in said(store)
+    assert readable(store) == set(NAMES)
 
 
 def test_what_sqlite_keeps_beside_a_damaged_file_goes_with_it(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_what_is_not_a_plan_is_said_in_one_sentence(tmp_path: Path, content: str
         ({"server": "ollama"}, "workload → server must be one of"),
         ({"kind": "baking"}, "workload must be one of"),
         ({"model": {}}, "workload → model"),
-        ({"tpot_goal_s": -1}, "workload → tpot_goal_s must be more than 0"),
+        ({"tpot_goal_s": -1}, "workload → tpot_goal_s must be at least 0.000001"),
         ({"eager": "perhaps"}, "workload → eager must be true or false"),
     ],
 )
@@ -119,3 +119,44 @@ def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path: Path, monkey
     assert caught.value.message.id == "plan.cannot_write"
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and devices as POSIX has them")
+def test_a_link_stays_a_link_and_its_file_is_written(tmp_path: Path) -> None:
+    plan = read_plan(_good(tmp_path))
+    (tmp_path / "real").mkdir()
+    target = tmp_path / "real" / "kept.gpuplan"
+    link = tmp_path / "link.gpuplan"
+    link.symlink_to(target)
+    for _ in range(2):
+        write_plan(link, plan)
+        assert link.is_symlink()
+        assert read_plan(target) == plan
+    assert not list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and devices as POSIX has them")
+@pytest.mark.parametrize("kind", ["device", "link to a device", "pipe", "folder", "loop"])
+def test_what_is_no_file_is_not_replaced(tmp_path: Path, kind: str) -> None:
+    plan = read_plan(_good(tmp_path))
+    place = tmp_path / "place"
+    if kind == "device":
+        place = Path(os.devnull)
+    elif kind == "link to a device":
+        place.symlink_to(os.devnull)
+    elif kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "folder":
+        place.mkdir()
+    else:
+        place.symlink_to(place)
+    before = place.lstat()
+    with pytest.raises(InputError):
+        write_plan(place, plan)
+    assert (place.lstat().st_mode, place.lstat().st_ino) == (before.st_mode, before.st_ino)
+
+
+def _good(folder: Path) -> Path:
+    path = folder / "good.gpuplan"
+    path.write_text(json.dumps(GOOD))
+    return path
