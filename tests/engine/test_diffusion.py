@@ -321,7 +321,7 @@ def test_the_search_ranks_machines_that_make_images_by_their_cost(opened):
     assert all(candidate.fit is not Fit.DOES_NOT_FIT for candidate in found)
 
 
-def outcomes(opened: Workspace, file: str, **cells: str) -> dict[str, Outcome]:
+def outcomes(opened: Workspace, file: str, **cells: str) -> dict[str, Any]:
     context = opened.validation_context()
     row = Row(file, 2, cells)
     return {outcome.metric: outcome for outcome in row_outcomes(row, recognise(file, cells), context)}
