@@ -73,7 +73,9 @@ def test_fused_and_wide_rows_differ_as_they_do(context: ValidationContext) -> No
         outcome(INFERENCE, context, **changed).predicted
         for changed in ({}, {"compile": "1"}, {"precision": "fp32/tf32"})
     )
-    assert isinstance(plain, float) and isinstance(fused, float) and isinstance(wide, float)  # noqa: PT018 -- narrows
+    assert isinstance(plain, float)
+    assert isinstance(fused, float)
+    assert isinstance(wide, float)
     assert wide < plain < fused
 
 
@@ -104,5 +106,6 @@ def test_longer_sequences_take_longer(context: ValidationContext) -> None:
         outcome(OTHER, context, task="bert_large pretraining", unit=f"sequences/s; seq {n}").predicted
         for n in (128, 512)
     )
-    assert isinstance(short, float) and isinstance(long, float)  # noqa: PT018 -- narrows
+    assert isinstance(short, float)
+    assert isinstance(long, float)
     assert short > 3.5 * long
