@@ -25,4 +25,12 @@ step "format (make format mends it)" ruff format --quiet --check .
 step "lint" ruff check --quiet .
 step "types" mypy
 step "imports" lint-imports --no-logo
-[ "$purpose" = lint ] || step "tests" pytest "$@"
+[ "$purpose" = lint ] && exit 0
+if [ $# -gt 0 ]; then
+    step "tests" pytest "$@"
+    exit 0
+fi
+# Two processes, as CI has two cores; what measures speed or stalls has the machine to itself afterwards.
+step "tests" pytest --numprocesses=2 --dist=worksteal --ignore=tests/benchmarks -m "not alone"
+step "benchmarks" pytest tests/benchmarks
+step "stalls" pytest -m alone --ignore=tests/benchmarks

@@ -138,6 +138,7 @@ def test_a_quantised_model_says_which_parts_are_wide(models):
     assert {part.part.value for part in shape.stored_parts} == {"attention", "embedding", "head", "unquantised"}
 
 
+@pytest.mark.alone
 def test_reading_is_quick(project_root):
     best = min(_timed(project_root / "catalogs" / "models") for _ in range(5))
     assert best < 0.25  # 0.05 s on one idle core

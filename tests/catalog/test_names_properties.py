@@ -179,6 +179,7 @@ def test_case_and_space_do_not_matter(names, gpu_names, which, pattern, upper):
     assert names.resolve(changed, kind="gpu").id == names.resolve(name, kind="gpu").id
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("text", ["x" * 10_000_000, "A100 " * 1_000_000, "MIG " * 1_000_000])
 def test_a_huge_text_is_refused_at_once(names, text):
     started = time.perf_counter()
@@ -186,6 +187,7 @@ def test_a_huge_text_is_refused_at_once(names, text):
     assert time.perf_counter() - started < 0.1
 
 
+@pytest.mark.alone
 def test_a_name_takes_no_time(names, gpu_names):
     started = time.perf_counter()
     for name in gpu_names:

@@ -474,6 +474,7 @@ def test_very_many_problems_are_told_up_to_a_limit(load):
     assert said(catalog)[-1] == "bad.csv: 300 more problems of this file are not listed."
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 def test_a_hundred_thousand_rows_load_in_seconds(load):
     gpus = ("H100 SXM5 80GB", "A100 80GB", "L40S", "T4", "MI300X", "nothing known")

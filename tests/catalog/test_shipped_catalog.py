@@ -309,6 +309,7 @@ def test_the_hash_is_the_same_each_time_and_the_date_is_that_of_the_edition(cata
     assert catalog.date >= max(dates)
 
 
+@pytest.mark.alone
 def test_loading_is_quick():
     load_catalog(shipped("catalogs"))
     times = []

@@ -411,6 +411,7 @@ def test_every_figure_is_explained_in_both_languages(shipped_catalog, shipped_ef
             assert all(translator.has(f"term.{argument.name}") for argument in step.arguments)
 
 
+@pytest.mark.alone
 def test_an_estimate_takes_less_than_a_millisecond(shipped_catalog, shipped_efficiencies):
     """The fastest of many, since the machine that tests run on is shared."""
     machine = bare(shipped_catalog.gpus[H100], 1)

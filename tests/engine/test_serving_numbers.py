@@ -81,6 +81,7 @@ def test_arrays_give_what_floats_give_over_the_whole_catalog(
             assert whole[row] == pytest.approx(each, rel=1e-12, nan_ok=False), name
 
 
+@pytest.mark.alone
 def test_a_million_ways_a_second(shipped_catalog, shipped_efficiencies):
     """One core, blocks that fit its cache; the fastest of several, since the machine that tests run on is shared."""
     workload = Serving(model=ModelChoice(catalog_id=MODELS[0]), concurrency=48)

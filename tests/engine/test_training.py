@@ -189,6 +189,7 @@ def test_a_larger_model_needs_more_and_takes_longer(catalog, numbers_of, h100):
     assert found[0].time.step < found[1].time.step
 
 
+@pytest.mark.alone
 def test_the_layout_that_is_chosen_is_the_fastest_that_fits(architecture, h100, shipped_efficiencies):
     work = workload(architecture, micro_batch=None, recomputation=None)
     machine = cluster(h100)
@@ -652,11 +653,13 @@ def fastest(work, times: int) -> float:
     return best
 
 
+@pytest.mark.alone
 def test_an_estimate_takes_about_a_millisecond(architecture, h100, shipped_efficiencies):
     plan, machine = Plan(workload=workload(architecture)), cluster(h100)
     assert fastest(lambda: estimate_training(plan, architecture, machine, shipped_efficiencies, way()), 100) < 1.2e-3
 
 
+@pytest.mark.alone
 def test_a_million_layouts_are_computed_in_a_second(architecture, h100, shipped_efficiencies):
     work, machine, rows = workload(architecture), cluster(h100), 32_768
     numbers = (

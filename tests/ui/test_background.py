@@ -114,6 +114,7 @@ def test_a_flood_becomes_few_calls_and_the_last_is_not_lost(qtbot, qapp):
     flood.deleteLater()
 
 
+@pytest.mark.alone
 def test_a_stall_is_measured(qapp):
     with watch_stalls() as stalls:
         stalls.pump(0.05)
@@ -133,6 +134,7 @@ def test_a_stall_is_measured(qapp):
     assert stalls.longest_ms >= 100
 
 
+@pytest.mark.alone
 def test_work_beside_the_window_does_not_stall_it(qtbot, jobs):
     done: list[object] = []
 
@@ -148,6 +150,7 @@ def test_work_beside_the_window_does_not_stall_it(qtbot, jobs):
     assert stalls.longest_cpu_ms < 50
 
 
+@pytest.mark.alone
 def test_a_page_of_many_calls_does_not_wait_long_for_the_interpreter(qtbot, jobs):
     """Each call of Qt hands the interpreter over, and beside a search in Python has to ask for it back."""
 

@@ -166,6 +166,7 @@ def large_page(qtbot, appearance, settings, jobs, large):
     page.deleteLater()
 
 
+@pytest.mark.alone
 def test_typing_sorting_and_scrolling_in_100000_rows_never_stalls(large_page, jobs):
     page, table = large_page, large_page.current_table()
     with watch_stalls() as stalls:
@@ -187,6 +188,7 @@ def test_typing_sorting_and_scrolling_in_100000_rows_never_stalls(large_page, jo
     assert stalls.longest_ms < ALLOWED_WALL_MS
 
 
+@pytest.mark.alone
 def test_walking_the_rows_never_stalls(session, qtbot):
     session.window.go(Location("catalog", "gpus"))
     settled(session, qtbot)

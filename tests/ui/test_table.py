@@ -433,6 +433,7 @@ class ManyRows:
         return Slice([PlainRow(str(n), (f"GPU {n}", n * GIB, float(n), "")) for n in numbers], self.total)
 
 
+@pytest.mark.alone
 def test_pages_come_beside_the_window_and_only_those_in_sight(make, jobs, qtbot):
     source = ManyRows()
     with watch_stalls() as stalls:

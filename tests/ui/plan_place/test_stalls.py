@@ -21,6 +21,7 @@ def typed(stalls, row, text):
         stalls.pump(0.03)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("preset", ["chat-70b", "pretrain-7b"])
 def test_typing_quickly_while_a_search_runs(open_page, settled, workspace, preset):
     page = open_page(f"preset/{preset}")
@@ -38,6 +39,7 @@ def test_typing_quickly_while_a_search_runs(open_page, settled, workspace, prese
     assert stalls.longest_cpu_ms < ALLOWED_MS
 
 
+@pytest.mark.alone
 def test_the_search_is_cancelled_by_the_next_key(open_page, settled, workspace, jobs):
     page = open_page("preset/chat-70b")
     settled(page)
@@ -53,6 +55,7 @@ def test_the_search_is_cancelled_by_the_next_key(open_page, settled, workspace, 
     assert page.presenter.outcome.searched.plan.workload.concurrency == 2
 
 
+@pytest.mark.alone
 def test_the_estimate_does_not_wait_for_the_search(open_page, settled, workspace):
     page = open_page("preset/chat-70b")
     settled(page)
@@ -67,6 +70,7 @@ def test_the_estimate_does_not_wait_for_the_search(open_page, settled, workspace
     assert not page.presenter.outcome.searched.current
 
 
+@pytest.mark.alone
 def test_filtering_the_others_and_choosing_machines(open_page, settled):
     page = open_page("preset/chat-70b")
     settled(page)

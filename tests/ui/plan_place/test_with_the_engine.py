@@ -59,6 +59,7 @@ def test_everything_in_an_estimate_has_a_name(real, preset, language):
     assert {name for name in wanted if not translator.has(name)} == set()
 
 
+@pytest.mark.alone
 def test_typing_over_the_real_engine_keeps_the_window_alive(open_page, settled, real):
     from tests.ui.plan_place.test_stalls import ALLOWED_MS, typed
     from tests.ui.stalls import watch_stalls
