@@ -16,7 +16,7 @@ from gpuplanner.engine.estimate import Estimate, Fit, Limit
 from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.machines import bare
 from gpuplanner.engine.validation.families import recognise, row_outcomes
-from gpuplanner.engine.validation.rows import Outcome, Row
+from gpuplanner.engine.validation.rows import Row
 from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import InputError
 from gpuplanner.workload.diffusion import Diffusion, DiffusionPrecision
