@@ -7,7 +7,7 @@ fit (`left_out_rows/`), of the constant-utilisation baseline, and of peers (`pee
 
 import csv
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -23,6 +23,8 @@ from tests.accuracy.left_out import SOURCE, Left, context, is_rate, kept
 
 PEERS = Path(__file__).resolve().parent / "peers.csv"
 RANGE_TABLES = ("serving_ranges", "training_ranges", "vision")
+MOST_OF_ONE = 3
+"""Rows of one family, source and column among those that are furthest off: they mostly have one reason."""
 SAME_TIME = {
     "measured_step_s": (
         "measured_tokens_per_s_per_gpu", "measured_step_s", "measured_tflops_per_gpu", "measured_mfu_pct",
@@ -203,8 +205,8 @@ def peers(outcomes: Iterable[Outcome]) -> list[Peer]:
     return found
 
 
-def worst(outcomes: Iterable[Outcome], most: int) -> list[Outcome]:
-    """The rows that are furthest off, each with its worst column."""
+def worst(outcomes: Iterable[Outcome], most: int, of_one: int = MOST_OF_ONE) -> list[Outcome]:
+    """The rows that are furthest off, each with its worst column; of one family, source and column only some."""
     furthest: dict[tuple[str, str], Outcome] = {}
     for outcome in outcomes:
         if outcome.log_ratio is None:
@@ -212,7 +214,14 @@ def worst(outcomes: Iterable[Outcome], most: int) -> list[Outcome]:
         key = outcome.file, outcome.id
         if key not in furthest or abs(outcome.log_ratio) > abs(furthest[key].log_ratio or 0.0):
             furthest[key] = outcome
-    return sorted(furthest.values(), key=lambda o: (-abs(o.log_ratio or 0.0), o.file, o.id))[:most]
+    found: list[Outcome] = []
+    seen: Counter[tuple[str, str, str]] = Counter()
+    for outcome in sorted(furthest.values(), key=lambda o: (-abs(o.log_ratio or 0.0), o.file, o.id)):
+        kind = outcome.family, outcome.source, outcome.metric
+        seen[kind] += 1
+        if seen[kind] <= of_one and len(found) < most:
+            found.append(outcome)
+    return found
 
 
 def columns(kind: type[Line] | type[Peer]) -> list[str]:

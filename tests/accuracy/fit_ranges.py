@@ -67,7 +67,7 @@ def weights_of(rows: Sequence[Left], power: float = 0.5) -> NDArray[np.float64]:
     `power` 1: each source as much as another.
     """
     sources = _sources()
-    of = [(row.left, sources[row.file, row.id]) for row in rows]
+    of = [(row.left, sources.get((row.file, row.id), row.group)) for row in rows]
     sizes = Counter(of)
     return np.array([sizes[key] ** -power for key in of])
 

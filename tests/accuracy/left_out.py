@@ -42,6 +42,7 @@ RUNGS = {"G": Rung.SAME_GPU.value, "A": Rung.SAME_ARCHITECTURE.value, "O": Rung.
 RATES = ("_per_s", "tflops", "mfu", "hfu", "tok_s", "img_s", "it_per_s", "GBps", "rtfx", "throughput")
 """What a column's name has where more is quicker."""
 TRAINED = frozenset({training_columns.STEP, training_columns.MEMORY})
+RANGE = {"low", "high"}
 HOLDERS = ("variant", "gpu", "chip", "architecture")
 QUICK = 3
 """Iterations from the values of the whole fit on."""
@@ -199,13 +200,17 @@ KINDS: Mapping[str, Kind] = {
 
 
 def digest(kind: Kind) -> str:
-    """The hash of the measurements and of the tables' numbers that a fit starts from, comments and sources aside."""
+    """The hash of the measurements and of the tables' numbers that a fit starts from: ranges and comments aside."""
     found = hashlib.sha256()
     for name in kind.measurements:
         found.update((TO / f"{name}.csv").read_text(encoding="utf-8").encode())
     for name in kind.tables:
         entries = yaml.safe_load((EFFICIENCY / f"{name}.yaml").read_text(encoding="utf-8"))["entries"]
-        held = [[entry.get(key, "") for key in HOLDERS] + sorted(entry["values"].items()) for entry in entries]
+        held = [
+            [entry.get(key, "") for key in HOLDERS] + sorted(entry["values"].items())
+            for entry in entries
+            if entry["values"].keys() != RANGE
+        ]
         found.update(json.dumps(held).encode())
     return found.hexdigest()[:16]
 

@@ -178,7 +178,10 @@ def worst_rows(rows: Sequence[Mapping[str, str]], believed: Sequence[Mapping[str
     header = ("row", "source", "column", "measured", "predicted", "ln ratio", "what is believed wrong")
     marks = "| --- | --- | --- | ---: | ---: | ---: | --- |"
     lines = table(header, told, left=3).splitlines()
-    return f"## The {len(told)} rows that are furthest off\n\n" + "\n".join((lines[0], marks, *lines[2:]))
+    said = (
+        "Each with its worst column; of one family, source and column no more than three, which mostly have one reason."
+    )
+    return f"## The {len(told)} rows that are furthest off\n\n{said}\n\n" + "\n".join((lines[0], marks, *lines[2:]))
 
 
 def by_source(lines: Sequence[Mapping[str, str]]) -> str:

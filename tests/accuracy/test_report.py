@@ -1,0 +1,147 @@
+"""ACCURACY.md says what the engine says today, of every carried measurement; what it is made with works as it says."""
+
+import csv
+import math
+import time
+
+import pytest
+import yaml
+
+from gpuplanner.engine.validation.rows import Outcome
+from tests.accuracy import figures
+from tests.accuracy.fit_ranges import by_rung, ends, held, never_narrower
+from tests.accuracy.left_out import INPUTS, KINDS, RUN, SOURCE, Left, context, digest, kept
+from tests.accuracy.plots import Dot, plot
+from tests.accuracy.report import REPORT, as_kept, refusals, verdicts
+from tests.accuracy.report_text import BELIEVED, FOLDER, read_table, reason_of, rendered
+
+MOST_CPU_S = 20.0
+SAME = 0.002
+"""Two deviations are the same up to this: the last digits depend on the processor."""
+REGENERATE = "run `make accuracy` (and `make accuracy-diff` to see what moved)"
+
+
+def test_the_text_is_of_the_figures_that_are_kept():
+    assert REPORT.read_text(encoding="utf-8") == rendered(), REGENERATE
+
+
+@pytest.mark.alone
+@pytest.mark.slow
+def test_the_figures_that_are_kept_are_todays_and_take_seconds():
+    began = time.process_time()
+    outcomes = figures.all_outcomes()
+    assert len(outcomes) > 10_000
+    assert time.process_time() - began < MOST_CPU_S
+    now = as_kept(figures.lines(outcomes, context().efficiencies))
+    then = read_table("figures")
+    differ = [f"{a}\n  → {b}" for a, b in zip(then, now, strict=True) if not _same(a, b)]
+    assert not differ, "\n".join((REGENERATE, *differ[:10]))
+    assert [tuple(row.values()) for row in read_table("verdicts")] == [
+        (family, str(rows), str(round(right, 4))) for family, rows, right in verdicts(outcomes)
+    ], REGENERATE
+    assert len(read_table("refused")) == len(refusals(outcomes)), REGENERATE
+
+
+def _same(then, now):
+    return then.keys() == now.keys() and all(_close(then[name], now[name]) for name in then)
+
+
+def _close(then, now):
+    try:
+        return math.isclose(float(then), float(now), abs_tol=SAME)
+    except ValueError:
+        return then == now
+
+
+def test_everybody_can_read_what_is_believed_wrong_with_the_worst_rows():
+    believed = yaml.safe_load(BELIEVED.read_text(encoding="utf-8"))["rows"]
+    assert [row["id"] for row in read_table("worst") if not reason_of(row, believed)] == []
+
+
+def test_every_picture_of_the_report_is_there():
+    text = REPORT.read_text(encoding="utf-8")
+    named = {path.name for path in FOLDER.glob("*.svg")}
+    assert named
+    assert all(f"docs/accuracy/{name}" in text for name in named)
+    assert text.count("<img") == len(named)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_was_left_out_is_of_todays_measurements_and_tables(name):
+    kept_hash = yaml.safe_load(INPUTS.read_text(encoding="utf-8"))[name]
+    assert kept_hash == digest(KINDS[name]), f"run `make accuracy-fit ARGS={name}` and `make accuracy`"
+
+
+def test_ranges_hold_what_they_claim_of_rows_that_were_left_out():
+    """By family and rung, of all rows, and of those without their source, each source counting as much as another."""
+    efficiencies = context().efficiencies
+    wrong = []
+    for (family, rung), rows in by_rung(kept()).items():
+        found = figures.ends(efficiencies, family, rung)
+        if found is None or len(rows) < 50:
+            continue
+        share, sources = held(rows, *found), [row for row in rows if row.left == SOURCE]
+        of_sources = held(sources, *found, power=1.0) if sources else share
+        if not 0.75 <= share <= 0.96 or of_sources < 0.75:
+            wrong.append(
+                f"{family}, {rung}: {share:.0%} of {len(rows)}, {of_sources:.0%} of those without their source"
+            )
+    assert wrong == [], "run `make accuracy-fit`"
+
+
+def left(off, group="g", rung="same GPU", how=RUN):
+    return Left("f.csv", "1", "tpot_ms", how, group, "time per token", rung, off)
+
+
+def test_the_ends_of_a_range_hold_four_fifths():
+    rows = [left(n / 1000, group=str(n)) for n in range(-500, 501)]
+    low, high = ends(rows)
+    assert (low, high) == pytest.approx((math.exp(-0.4), math.exp(0.4)), rel=0.01)
+    assert held(rows, low, high) == pytest.approx(0.8, abs=0.01)
+
+
+def test_a_long_run_does_not_speak_for_the_rest():
+    rows = [left(0.5, "long")] * 100 + [left(0.0, str(n)) for n in range(20)]
+    assert ends(rows, nominal=0.4)[0] == pytest.approx(1.0)
+
+
+def test_a_lower_rung_is_never_narrower():
+    found = never_narrower({("f", "same GPU"): (0.7, 1.2), ("f", "other architecture"): (0.8, 1.5)})
+    assert found == {("f", "same GPU"): (0.7, 1.2), ("f", "other architecture"): (0.7, 1.5)}
+
+
+def test_a_left_out_row_is_predicted_as_it_was_without_its_source():
+    outcome = Outcome("f.csv", "1", "serving online", "s", "tpot_ms", 10.0, 10.5, 9.0, 12.0)
+    row = left(0.1, how=SOURCE)
+    (told,) = figures.left_out([outcome], [row, left(0.9)], context().efficiencies)
+    assert told.log_ratio == pytest.approx(-0.1)
+    rate = Outcome("f.csv", "1", "t", "s", "measured_tflops_per_gpu", 100.0, 90.0)
+    step = Left("f.csv", "1", "measured_step_s", SOURCE, "g", "pretraining time", "same architecture", 0.1)
+    (told,) = figures.left_out([rate], [step], context().efficiencies)
+    assert told.log_ratio == pytest.approx(0.1)
+
+
+def test_the_worst_row_counts_once_with_its_worst_column():
+    rows = [
+        Outcome("f.csv", "1", "t", "s", "a", 1.0, 2.0),
+        Outcome("f.csv", "1", "t", "s", "b", 1.0, 4.0),
+        Outcome("f.csv", "2", "t", "s", "a", 1.0, 3.0),
+        Outcome("f.csv", "3", "t", "s", "a", "ok", "oom"),
+    ]
+    assert [(o.id, o.metric) for o in figures.worst(rows, 5)] == [("1", "b"), ("2", "a")]
+
+
+def test_a_plot_shows_every_dot_and_folds_further_sources_into_one():
+    dots = [Dot(float(n + 1), float(n + 2), f"source {n % 10}") for n in range(20)]
+    text = plot("title <&>", "ms", dots)
+    assert text.count("h1") == 20
+    assert "title &lt;&amp;&gt;" in text
+    assert "3 others (6)" in text
+    with pytest.raises(ValueError, match="nothing"):
+        plot("nothing", "ms", [])
+
+
+def test_peers_are_beside_us_on_rows_that_we_predict_too():
+    with figures.PEERS.open(encoding="utf-8", newline="") as file:
+        names = {row["peer"] for row in csv.DictReader(file)}
+    assert names == {row["peer"] for row in read_table("peers")}
