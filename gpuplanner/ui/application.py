@@ -27,6 +27,7 @@ from gpuplanner.ui.settings import ForgivingSettings, MemorySettings, Settings
 from gpuplanner.ui.settings_page.page import settings_place
 from gpuplanner.ui.shell.window import Window
 from gpuplanner.ui.single_instance import SingleInstance, hand_over, server_name
+from gpuplanner.ui.store_watch import watch_store
 from gpuplanner.ui.theme import Dresser
 from gpuplanner.ui.tokens import Verdict
 
@@ -223,4 +224,5 @@ def _settings(workspace: Any, notices: Notices) -> Settings:
         return MemorySettings()
     for note in notes:
         say(note)
+    watch_store(workspace.store, notices)
     return ForgivingSettings(kept, say)

@@ -13,6 +13,14 @@ from gpuplanner.store.settings import Setting
 WINDOW = "window."
 """Before every key of the window's shape: geometry, splitters, columns, the last place."""
 
+_MOST_PIXELS = 100_000
+"""No screen comes near it, and Qt takes no number of more than 32 bits."""
+
+
+def is_pixels(value: Any, least: int = -_MOST_PIXELS) -> bool:
+    """Whether a kept value is a length in pixels that a window can use."""
+    return type(value) is int and least <= value <= _MOST_PIXELS
+
 
 class Settings(Protocol):
     """Where settings are kept. `kept` and `keep` take any JSON value."""
@@ -97,6 +105,11 @@ class ForgivingSettings:
         self._unkept.values.pop(key, None)
         if not self._tried(lambda: self._kept.keep(key, value)):
             self._unkept.keep(key, value)
+        elif self._unkept.values:
+            # The store takes changes again: also those that it did not take before.
+            late, self._unkept = self._unkept.values, MemorySettings()
+            for name, kept in late.items():
+                self.keep(name, kept)
 
     def forget(self, prefix: str) -> None:
         self._unkept.forget(prefix)

@@ -17,6 +17,8 @@ from gpuplanner.workload.plan import Plan
 
 GATHER_MS = 500
 RETRY_MS = 3000
+GLANCE_S = 0.15
+"""How long the window waits for a save that another thread is in the middle of; that one goes on by itself."""
 
 
 @dataclass(slots=True, eq=False)
@@ -101,13 +103,21 @@ class Autosave(QObject):
         self._timer.stop()
         self._save()
 
-    def flush(self) -> Message | None:
-        """Save what waits now, in this thread. Tells what went wrong, if anything."""
+    def flush(self, *, patient: bool = False) -> Message | None:
+        """Save what waits now, in this thread. Tells what went wrong, if anything.
+
+        A save that another thread is in the middle of, held up by a file that another program has locked, goes on
+        there, and what waits is saved after it; a `patient` caller waits for it.
+        """
         self._timer.stop()
-        running, self._running = self._running, None
+        running = self._running
         if running is not None:
-            with self._writing:
-                running.taken = True
+            if not self._writing.acquire(timeout=-1 if patient else GLANCE_S):
+                self._timer.start(RETRY_MS)
+                return self.problem
+            running.taken = True
+            self._writing.release()
+            self._running = None
             if running.result is None:
                 self._wait_again(running)
             else:

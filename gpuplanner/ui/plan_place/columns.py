@@ -10,7 +10,7 @@ from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.background import Coalescer
 from gpuplanner.ui.plan_place.banners import Banner
-from gpuplanner.ui.settings import WINDOW, Settings
+from gpuplanner.ui.settings import WINDOW, Settings, is_pixels
 from gpuplanner.ui.tokens import GAP
 from gpuplanner.ui.widgets.notice_box import NoticeBox
 from gpuplanner.ui.widgets.scrolling import scrolling
@@ -107,7 +107,7 @@ class PlanColumns(QWidget):
 
     def _restore(self) -> None:
         kept = self._settings.kept(_SPLIT)
-        known = isinstance(kept, list) and len(kept) == 3 and all(isinstance(n, int) and n > 0 for n in kept)
+        known = isinstance(kept, list) and len(kept) == 3 and all(is_pixels(n, 1) for n in kept)
         wizard, results, machines = kept if known else USUAL_WIDTHS
         self._outer.setSizes([wizard, results + machines])
         self._inner.setSizes([results, machines])

@@ -165,7 +165,11 @@ class PlanPresenter(QObject):
             self._notices.say(fault.message, Verdict.FAIL)
             return False
         if newest is None:
+            if self._shelf.holds(plan_id):
+                self._notices.say(msg("store.plan_unreadable"), Verdict.FAIL)
             return False
+        if newest.passed_over:
+            self._notices.say(msg("store.older_revision", count=newest.passed_over), Verdict.WARN)
         with suppress(InputError):
             # Only the order of the list depends on it; a full disk must not keep a plan closed.
             self._shelf.opened(plan_id)
@@ -306,7 +310,8 @@ class PlanPresenter(QObject):
     def close(self) -> None:
         """The window closes: keep what has not been kept."""
         self.outcome.stop()
-        self.autosave.flush()
+        self._workspace.store.hurry(hurried=False)
+        self.autosave.flush(patient=True)
 
     def _show(self, plan: Plan, plan_id: str, revision: int) -> None:
         self.autosave.follow(plan_id, revision, None if plan_id else plan)

@@ -24,7 +24,7 @@ from gpuplanner.ui.palette.items import PaletteProvider
 from gpuplanner.ui.palette.search import PaletteSearch
 from gpuplanner.ui.palette.view import PaletteView
 from gpuplanner.ui.places import Context, Location, Page, Place
-from gpuplanner.ui.settings import WINDOW
+from gpuplanner.ui.settings import WINDOW, is_pixels
 from gpuplanner.ui.shell.drop_veil import DropVeil
 from gpuplanner.ui.shell.history import History
 from gpuplanner.ui.shell.layout_reset import reset_layout
@@ -346,7 +346,7 @@ class Window(QWidget):
     def restore_geometry(self) -> None:
         """As large as it was and where it was, as far as the screens of today have it."""
         kept = self.context.settings.kept(_SIZE)
-        known = isinstance(kept, list) and len(kept) == 7 and all(isinstance(n, int) for n in kept)
+        known = isinstance(kept, list) and len(kept) == 7 and all(map(is_pixels, kept))
         screen = QGuiApplication.primaryScreen().availableGeometry()
         if not known:
             self.resize(min(1440, screen.width() - 40), min(900, screen.height() - 60))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpuplanner.ui.settings import WINDOW, Settings
+from gpuplanner.ui.settings import WINDOW, Settings, is_pixels
 from gpuplanner.ui.table.columns import Column, Order, SortKey
 
 
@@ -38,7 +38,7 @@ def load_shape(settings: Settings, key: str, columns: Sequence[Column]) -> Shape
     if hidden >= set(known):
         hidden = set(usual.hidden)
     widths = kept.get("widths")
-    wide = {k: v for k, v in widths.items() if k in known and isinstance(v, int)} if isinstance(widths, dict) else {}
+    wide = {k: v for k, v in widths.items() if k in known and is_pixels(v, 1)} if isinstance(widths, dict) else {}
     return Shape((*order, *new), frozenset(hidden), wide, _order(kept.get("sort"), known))
 
 

@@ -7,7 +7,7 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QSplitter, QSplitterHandle, QWidget
 
 from gpuplanner.ui.background import Coalescer
-from gpuplanner.ui.settings import WINDOW, Settings
+from gpuplanner.ui.settings import WINDOW, Settings, is_pixels
 from gpuplanner.ui.tokens import GAP
 
 
@@ -36,7 +36,7 @@ class Splitter(QSplitter):
             self.addWidget(pane)
             self.setStretchFactor(at, 1 if at == grows else 0)
         kept = settings.kept(self._key)
-        usable = isinstance(kept, list) and len(kept) == len(panes) and all(isinstance(n, int) and n > 0 for n in kept)
+        usable = isinstance(kept, list) and len(kept) == len(panes) and all(is_pixels(n, 1) for n in kept)
         self.setSizes(kept if usable else list(sizes))
         self._keep = Coalescer(self._save, self, 400)
         self.splitterMoved.connect(self._keep.call)
