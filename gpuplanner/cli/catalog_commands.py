@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from gpuplanner.catalog.entries import Gpu, Instance, Model, Rule
+from gpuplanner.catalog.entries import Gpu, Instance, Model, Price, Rule
 from gpuplanner.catalog.search import EntryKind, Hit
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context, print_json
@@ -138,15 +138,24 @@ def _lines(entry: Entry, context: Context) -> Iterator[str]:
             )
     yield from columns(rows, right=(1,))
     if isinstance(entry, Instance):
-        for price in entry.prices:
-            amount = f"{price.per_hour:,.4g} {price.currency}/h"
-            yield f"  {context.text(f'price.{price.kind.name.lower()}')}  {amount}  {price.region}  {price.date}"
+        yield from columns([_price(price, context) for price in entry.prices], right=(1,))
         if not entry.prices:
             yield f"  {context.text('cli.no_price')}"
     if isinstance(entry, Gpu):
         for remark in entry.remarks:
             chinese = context.translator.language is Language.CHINESE
             yield f"  ! {safe(remark.text_zh if chinese else remark.text_en)}"
+
+
+def _price(price: Price, context: Context) -> list[str]:
+    """A price with its terms, where and when it holds, and who says so."""
+    return [
+        f"  {context.text(f'price.{price.kind.name.lower()}')}",
+        f"{price.per_hour:,.4g} {price.currency}/h",
+        safe(price.region),
+        price.date or context.text("catalogui.price.no_date"),
+        _cited(price.source, context),
+    ]
 
 
 def _basis(fact: Fact, context: Context) -> str:

@@ -105,7 +105,7 @@ def price_note(machine: Machine, appearance: Appearance) -> str:
     if price is None:
         return ""
     kind = appearance.text(f"planui.price.{price.kind.name.lower()}")
-    parts = [kind, price.region, price.date, appearance.text(price_age(price.date)) if price.date else ""]
+    parts = [kind, price.region, price.date, appearance.text(price_age(price.date))]
     if price.kind is PriceKind.QUOTED and price.source.citation:
         parts.insert(1, price.source.citation)
     return " · ".join(part for part in parts if part)

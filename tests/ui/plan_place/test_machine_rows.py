@@ -1,11 +1,15 @@
 """The columns of the machine lists: short titles in both languages, and the one that the order is by."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import pytest
 
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.messages import Language, Translator, msg
-from gpuplanner.ui.plan_place.machines.machine_rows import MACHINE, machine_columns
-from gpuplanner.workload.plan import Objective
+from gpuplanner.ui.plan_place.captions import price_note
+from gpuplanner.ui.plan_place.machines.machine_rows import MACHINE, MoneyCell, machine_columns
+from gpuplanner.workload.plan import MachineChoice, Objective
 
 LONGEST_TITLE = 12
 
@@ -34,6 +38,33 @@ def test_the_column_that_the_order_is_by_is_in_sight(page, settled, objective, c
     for width in (1120, 1250, 1440):
         page.resize(width, 820)
         assert page.machines.tables["serving"].columns.is_shown(column)
+
+
+def test_an_amount_says_how_old_its_price_is(appearance):
+    column = next(c for c in machine_columns("serving") if c.id == "usd_per_month")
+    long_ago, today = "2024-01-01", datetime.now(UTC).date().isoformat()
+    looks = [column.look(MoneyCell(5110.0, when), appearance) for when in (long_ago, "", today)]
+    assert looks[0].mark.endswith(("y", "mo"))
+    assert [look.mark for look in looks[1:]] == ["?", ""]
+    assert {look.text for look in looks} == {"5,110"}
+    assert column.plain(MoneyCell(5110.0, ""), appearance.display) == "5110"
+    assert column.look(None, appearance).missing
+
+
+def test_the_ranking_marks_old_prices(page):
+    table = page.machines.tables["serving"]
+    at = table.columns.section("usd_per_month")
+    for number in range(table.rows.total):
+        price = page.machines._candidates[table.rows.row(number).id].machine.price
+        cell = table.rows.row(number).cells[at]
+        assert (cell is None) if price is None else (cell.price_date == price.date)
+
+
+def test_the_cost_says_that_a_price_is_undated(page, workspace, appearance):
+    machine = workspace.machine(MachineChoice(instance_id="aws/p4d.24xlarge"))
+    undated = replace(machine, price=replace(machine.price, date=""))
+    assert price_note(undated, appearance).endswith("undated")
+    assert price_note(replace(machine, price=None), appearance) == ""
 
 
 def test_names_of_machines_are_whole(page, qtbot):

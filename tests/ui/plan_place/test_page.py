@@ -550,7 +550,7 @@ def test_every_section_opens_without_clipping(qtbot, open_page, appearance, sett
         page = open_page(f"preset/{preset}", size=(1250, 2400))
         settled(page)
         for section in page.wizard._sections[page.presenter.plan.workload.kind]:
-            section.open_more()
+            section.more.click()
         qtbot.wait(60)
         for language in ("en", "zh_CN"):
             appearance.choose(LANGUAGE, language)

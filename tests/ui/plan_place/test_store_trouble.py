@@ -71,7 +71,7 @@ def test_a_window_does_not_hang_while_another_program_holds_the_store(qtbot, pag
     holder.close()
     qtbot.waitUntil(lambda: page.presenter.autosave.clean, timeout=15_000)
     assert sorted(names_on_disk(workspace).values()) == [2222, 3333]
-    assert all(banner.id != NOT_SAVED for banner in page.presenter.banners.all)
+    assert all(banner.id != NOT_SAVED for banner in page.presenter.banners.all())
 
 
 def test_a_store_that_was_removed_is_said_and_written_again(qtbot, page, workspace, told):

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from gpuplanner.engine.cost import PER_THOUSAND
@@ -12,13 +13,14 @@ from gpuplanner.engine.machines import choice_of
 from gpuplanner.engine.search.result import Broken, Candidate, Rejection
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.catalog_place.wording import age_mark
 from gpuplanner.ui.palette.items import match
-from gpuplanner.ui.plan_place.captions import machine_offer, machine_title, way_parts
+from gpuplanner.ui.plan_place.captions import machine_offer, machine_title, price_age, way_parts
 from gpuplanner.ui.plan_place.verdicts import VERDICTS
 from gpuplanner.ui.table.columns import NOTHING, Column, Look, figure_column, number_column
 from gpuplanner.ui.table.source import PlainRow
 from gpuplanner.ui.tokens import Verdict
-from gpuplanner.units import GB, GIB, HOURS_PER_MONTH, Display, MemoryConvention, Unit
+from gpuplanner.units import GB, GIB, HOURS_PER_MONTH, Display, MemoryConvention, Unit, digits
 from gpuplanner.workload.plan import MachineChoice, Objective, Plan
 
 MACHINE, GPUS, FREE = "machine", "gpus", "free_bytes"
@@ -67,6 +69,19 @@ class RejectionCell:
         return list(Broken).index(self.rejection.broken), over if over is not None else 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class MoneyCell:
+    """An amount in US dollars that follows from a machine's price, and the date of that price."""
+
+    usd: float
+    price_date: str
+
+    @property
+    def sort_by(self) -> float:
+        """Sorted by the amount."""
+        return self.usd
+
+
 def machine_columns(kind: str) -> list[Column]:
     """The columns of the machines that carry a plan of this kind. All but the name yield where it is narrow."""
     first = Column(MACHINE, msg("planui.column.machine"), _machine_look, plain=_machine_plain, width=150, whole=True)
@@ -113,7 +128,18 @@ def _metric_column(name: str, unit: Unit, shown: bool = True) -> Column:
     """A column of one metric; times and rates of very different size each say their unit, others share one."""
     tip = msg("planui.column.mfu.tip") if name == "mfu" else msg(f"metric.{name}")
     if unit in {Unit.MONEY, Unit.MONEY_PER_MTOKEN}:
-        return number_column(name, _title(name), _currency, _per_usd, width=74, shown=shown, tip=tip, yields=True)
+        return Column(
+            name,
+            _title(name),
+            _money_look,
+            _currency,
+            _money_plain,
+            right=True,
+            width=74,
+            shown=shown,
+            tip=tip,
+            yields=True,
+        )
     if name in _IN_ONE_UNIT:
         said, factor = _IN_ONE_UNIT[name]
         return number_column(
@@ -204,7 +230,15 @@ def _searched(rejection: Rejection, appearance: Appearance) -> str:
     return f"{rejection_title(rejection)} {offer} {rejection_text(rejection, appearance)}"
 
 
-def _value(candidate: Candidate, column: str) -> float | None:
+def _value(candidate: Candidate, column: str) -> float | MoneyCell | None:
+    value = _number(candidate, column)
+    if value is None or "usd" not in column:
+        return value
+    price = candidate.machine.price
+    return MoneyCell(value, price.date if price is not None else "")
+
+
+def _number(candidate: Candidate, column: str) -> float | None:
     if column == GPUS:
         return float(candidate.machine.gpus)
     if column == FREE:
@@ -262,12 +296,23 @@ def _why_plain(value: Any, _display: Display) -> str:
     return value.rejection.broken.value if isinstance(value, RejectionCell) else ""
 
 
+def _money_look(value: Any, appearance: Appearance) -> Look:
+    """The amount, and behind it how old its price is where that may not hold any more, as in the catalog."""
+    if not isinstance(value, MoneyCell):
+        return NOTHING
+    amount = value.usd * appearance.display.per_usd
+    text = f"{amount:,.0f}" if amount.is_integer() or amount >= 1000 else digits(amount)
+    age = age_mark(value.price_date, datetime.now(UTC).date())
+    tip = f"{value.price_date} {appearance.text(price_age(value.price_date))}".strip()
+    return Look(text, mark=appearance.text(age) if age is not None else "", tip=tip)
+
+
+def _money_plain(value: Any, display: Display) -> str:
+    return f"{value.usd * display.per_usd:.10g}" if isinstance(value, MoneyCell) else ""
+
+
 def _currency(display: Display) -> str:
     return display.currency
-
-
-def _per_usd(display: Display) -> float:
-    return 1.0 / display.per_usd
 
 
 def _memory_unit(display: Display) -> str:

@@ -29,7 +29,6 @@ class FigureLink(Clickable):
         self._figure: Figure | None = None
         self._lacking: MessageValue = ""
         self._means: MessageValue = ""
-        self._right = False
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.clicked.connect(self._ask)
         for signal in (appearance.languageChanged, appearance.displayChanged):
@@ -50,11 +49,6 @@ class FigureLink(Clickable):
         if name is not None:
             self._name = name
         self._render()
-
-    def align_right(self) -> None:
-        """Stand at the right edge, as numbers in columns do."""
-        self._right = True
-        self.setSizePolicy(QSizePolicy.Policy.MinimumExpanding, QSizePolicy.Policy.Fixed)
 
     def value_text(self) -> str:
         """The number as it is shown."""
@@ -77,7 +71,7 @@ class FigureLink(Clickable):
         said, value = self._said(), self.value_text()
         name_width = QFontMetricsF(font(TextRole.LABEL)).horizontalAdvance(said)
         value_width = QFontMetricsF(font(TextRole.NUMBER)).horizontalAdvance(value)
-        left = area.right() - value_width - name_width - (_SPACE if said else 0) - 1 if self._right else area.left()
+        left = area.left()
         painter.setFont(font(TextRole.LABEL))
         draw_text(painter, QRectF(left, 0, name_width + 1, area.height()), said, tokens.muted)
         at = left + name_width + (_SPACE if said else 0)

@@ -212,11 +212,6 @@ class Section(QWidget):
         """All rows."""
         return (*self._plain.rows, *self._advanced.rows)
 
-    def open_more(self) -> None:
-        """Show the fields behind "more"."""
-        if not self._open:
-            self._toggle()
-
     def lay_out(self, width: int, applying: set[str], changed: set[str]) -> None:
         """Place the fields that apply; `changed` are those that differ from the usual."""
         self._plain.lay_out(width, applying)
