@@ -1,7 +1,7 @@
 """Words that mean the same when somebody searches, in both languages ("显存" and "VRAM"). Does not search."""
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 import yaml
@@ -32,10 +32,6 @@ class Synonyms:
         Chinese is written without spaces, so a known word begins and ends wherever it is found: "英伟达显卡" is two.
         """
         return tuple(self._meanings.get(word, (word,)) for word in self._words(folded(text)))
-
-    def meanings(self) -> Mapping[str, tuple[str, ...]]:
-        """Each known word with all that may stand for it."""
-        return self._meanings
 
     def _words(self, text: str) -> Iterable[str]:
         start = 0

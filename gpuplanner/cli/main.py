@@ -97,7 +97,9 @@ def _where(fault: Exception) -> str:
 def _language(arguments: Sequence[str]) -> Language:
     """The language has to be known before the texts of the parser are made."""
     given = [
-        a.partition("=")[2] or "".join(arguments[i + 1 : i + 2]) for i, a in enumerate(arguments) if a[:6] == "--lang"
+        a.partition("=")[2] or "".join(arguments[i + 1 : i + 2])
+        for i, a in enumerate(arguments)
+        if a.partition("=")[0] == "--lang"
     ]
     for name in reversed(given):
         if name:

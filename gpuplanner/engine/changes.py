@@ -14,8 +14,7 @@ from gpuplanner.engine.estimate import Change, Estimate, Fit
 from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.proposals import Proposal, machine_proposals
-from gpuplanner.engine.proposals import setting_proposals as proposals_of_settings
+from gpuplanner.engine.proposals import Changes, Proposal, machine_proposals, setting_proposals
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.workload.training import Training
 
@@ -49,7 +48,7 @@ def advised(made: Estimate, subject: Any, efficiencies: Efficiencies, gpus: Mapp
 
 def _settings(made: Estimate, tried: Try) -> Iterator[Change]:
     helped: set[str] = set()
-    for proposal in setting_proposals(made):
+    for proposal in setting_proposals(made, _changes_of(made)):
         if proposal.what.id not in helped:
             change = _change(made, proposal, tried)
             if change is not None:
@@ -90,9 +89,8 @@ def headline_of(made: Estimate) -> str:
     return KINDS[made.plan.workload.kind].headline
 
 
-def setting_proposals(made: Estimate) -> Iterator[Proposal]:
-    """Changes of the workload on the same machine."""
-    return proposals_of_settings(made, KINDS[made.plan.workload.kind].changes)
+def _changes_of(made: Estimate) -> Changes:
+    return KINDS[made.plan.workload.kind].changes
 
 
 def _helps(made: Estimate, found: Estimate) -> bool:
@@ -125,9 +123,9 @@ def _together(made: Estimate, tried: Try) -> Change | None:
 
 def _pair(made: Estimate, tried: Try) -> Change | None:
     """The first two settings with which it works together."""
-    for first in setting_proposals(made):
+    for first in setting_proposals(made, _changes_of(made)):
         at = tried(first)
-        for second in setting_proposals(at) if at else ():
+        for second in setting_proposals(at, _changes_of(at)) if at else ():
             if second.what.id != first.what.id:
                 change = _change(made, replace(second, what=_all_of([first.what, second.what])), tried)
                 if change is not None:
@@ -140,7 +138,7 @@ def _run(made: Estimate, tried: Try) -> Change | None:
     at = made
     done: dict[str, Message] = {}
     while len(done) < MOST_CHANGES:
-        proposal = _next(setting_proposals(at), done)
+        proposal = _next(setting_proposals(at, _changes_of(at)), done)
         found = tried(proposal) if proposal else None
         if proposal is None or found is None:
             return None

@@ -26,7 +26,6 @@ class Limit(StrEnum):
     HBM = "hbm"
     LINK = "link"
     NETWORK = "network"
-    STORAGE = "storage"
     CPU = "cpu"
     LATENCY = "latency"
     VIDEO = "video"

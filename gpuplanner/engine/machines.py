@@ -21,6 +21,8 @@ from gpuplanner.workload.plan import MOST_GPUS, MOST_NODES, MOST_PER_NODE, GpuSl
 
 BARE_COUNTS = (1, 2, 4, 8)
 """How many bare GPUs of one type are ranked: what fits on one mainboard."""
+MORE_NODES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""How many times the nodes are tried where they are too few."""
 PRICE_ORDER = (PriceKind.QUOTED, PriceKind.ON_DEMAND, PriceKind.MONTHLY)
 """Which price counts: a person's own quote first. Spot capacity can be taken away, so it never stands for a price."""
 MODULE_FORM_FACTORS = ("SXM", "OAM", "superchip")
@@ -173,8 +175,7 @@ def named_choice(found: Resolution, count: int | None = None) -> MachineChoice:
 
 def with_nodes(machine: Machine, nodes: int) -> Machine:
     """The same machine with another number of nodes."""
-    hourly = None if machine.usd_per_hour is None else machine.usd_per_hour / machine.nodes * nodes
-    return replace(machine, nodes=nodes, usd_per_hour=hourly)
+    return replace(machine, nodes=nodes, usd_per_hour=_in_usd(machine.price, machine.rate, nodes))
 
 
 def within_limits(machine: Machine) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.estimate import Estimate, Fit
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.machines import bare, choice_of, with_nodes, within_limits
+from gpuplanner.engine.machines import MORE_NODES, bare, choice_of, with_nodes, within_limits
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.units import percent
 from gpuplanner.workload.plan import Plan
@@ -31,7 +31,6 @@ HIGHEST_UTILISATION = 0.95
 FEWER_BATCHED_TOKENS = (2048, 512)
 FEW_SEQUENCES = 64
 SHARED_UTILISATION = frozenset({Server.VLLM, Server.SGLANG, Server.TENSORRT_LLM})
-MORE_NODES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 LARGEST_NODE = 8
 SMALLER_WEIGHTS = (WeightPrecision.FP8, WeightPrecision.INT4)
 SMALLER_GGUF = (WeightPrecision.Q8_0, WeightPrecision.Q4_K_M)
@@ -212,9 +211,9 @@ def _larger_gpus(made: Estimate, gpus: Mapping[str, Gpu]) -> Iterator[Proposal]:
         yield from _on(made, lambda g=gpu: bare(g, made.machine.gpus_per_node))
 
 
-def _on(made: Estimate, machine_of: Any) -> Iterator[Proposal]:
+def _on(made: Estimate, machine_of: Callable[[], Machine]) -> Iterator[Proposal]:
     try:
-        machine: Machine = machine_of()
+        machine = machine_of()
     except InputError:
         return
     if not within_limits(machine):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from gpuplanner.catalog.architecture import AttentionKind, LayerGroup, ModelArchitecture, Role
 from gpuplanner.engine.formulas.elementwise import Number
+from gpuplanner.engine.formulas.lora import adapter_parameters
 from gpuplanner.workload.training import LoraTargets, Method, Training
 
 FROZEN = {Method.LORA, Method.QLORA}
@@ -80,7 +81,7 @@ def model_numbers(model: ModelArchitecture, workload: Training) -> ModelNumbers:
     mixed_layers = sum(g.count for g in mixed) or 1
     window = max((g.attention.window or 0 for g in groups), default=0)
     widths = sum(g.count * _adapted_width(g, hidden, workload.lora_targets) for g in groups)
-    adapters = workload.lora_rank * widths if frozen else 0.0
+    adapters = float(adapter_parameters(workload.lora_rank, widths)) if frozen else 0.0
     return ModelNumbers(
         layers=layers,
         hidden=hidden,

@@ -98,15 +98,15 @@ def test_a_count_is_told(names):
     assert names.resolve("H100 SXM").count is None
 
 
-def test_the_series_of_a_vgpu_says_whether_it_computes(names):
+def test_the_series_of_a_vgpu_is_read(names):
     slices = {
         text: names.resolve(text).slice for text in ("GRID T4-16Q", "NVIDIA A40-1B", "GRID P4-8A", "NVIDIA A100-4C")
     }
-    assert {text: s.allows_compute for text, s in slices.items() if s} == {
-        "GRID T4-16Q": True,
-        "NVIDIA A40-1B": False,
-        "GRID P4-8A": False,
-        "NVIDIA A100-4C": True,
+    assert {text: s.series for text, s in slices.items() if s} == {
+        "GRID T4-16Q": "Q",
+        "NVIDIA A40-1B": "B",
+        "GRID P4-8A": "A",
+        "NVIDIA A100-4C": "C",
     }
     assert all(s.technology is Technology.VGPU for s in slices.values() if s)
     on_mig = names.resolve("GRID A100D-1-10C").slice
@@ -244,7 +244,10 @@ def test_a_full_name_is_not_ambiguous(catalog, names, tables):
 
 
 def test_the_names_data_names_only_what_exists(catalog, tables):
-    assert tables.gpu_ids() - set(catalog.gpus) == set()
+    gpus = {*tables.exact.values(), *tables.verbatim.values(), *tables.sizes_gb, *tables.announced_gb, *tables.mig}
+    gpus |= {gpu for _, gpu in tables.also} | {gpu for several in tables.several.values() for gpu in several}
+    gpus |= {part.gpu for part in tables.parts} | set(tables.vgpu_boards.values()) | tables.seldom
+    assert gpus - set(catalog.gpus) == set()
     named = set(catalog.models) | {model.name for model in catalog.models.values()}
     assert {model for _, model in tables.models} - named == set()
     assert set(tables.providers) <= {instance.provider for instance in catalog.instances.values()}

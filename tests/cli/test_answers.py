@@ -32,7 +32,7 @@ def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, 
         ),
         ("p5.48xlarge", 0, {"kind": "instance", "fraction": None}),
         ("Qwen2.5-7B", 0, {"kind": "model", "id": "Qwen/Qwen2.5-7B"}),
-        ("A100", 1, {"id": None}),
+        ("A100", 1, {"kind": "gpu", "id": None}),
         ("H2000 Ultra", 1, {"id": None}),
     ],
 )
@@ -89,6 +89,16 @@ def test_what_does_not_fit_is_exit_code_1_with_changes_that_fit(capsys: pytest.C
     assert answer["fit"] == "does not fit"
     assert answer["changes"]
     assert all(change["fit"] in {"fits", "tight"} for change in answer["changes"])
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"), [("", (), "gpu"), ("?", (), "gpu"), ("", ("--kind", "model"), "model")]
+)
+def test_what_tells_nothing_of_its_kind_is_taken_for_a_gpu(
+    text: str, kind: tuple[str, ...], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, answer = run_json(capsys, "catalog", "resolve", text, *kind)
+    assert (code, answer["kind"], answer["id"]) == (1, expected, None)
 
 
 @pytest.mark.parametrize("preset", ["chat-70b", "qlora-8b"])

@@ -88,3 +88,8 @@ def test_the_language_may_stand_anywhere(capsys):
     ):
         assert main(words) == 2
         assert HAN.search(capsys.readouterr().err)
+
+
+def test_an_option_that_only_begins_like_the_language_chooses_none(capsys):
+    assert main(["--lang", "en", "catalog", "search", "H100", "--language", "zh"]) == 2
+    assert not HAN.search(capsys.readouterr().err)

@@ -1,5 +1,7 @@
 """Whether software runs on a GPU: the plan's machine is told so as the search is, and formats have their servers."""
 
+from dataclasses import replace
+
 import pytest
 
 from gpuplanner.catalog.software import Software
@@ -48,6 +50,13 @@ def test_formats_that_a_server_does_not_load(server, precision, shipped_catalog,
         assert all(precision.upper() in Translator(language).text(said) for language in Language)
     else:
         assert said is None
+
+
+def test_a_capability_that_nobody_states_is_said_to_be_unknown(shipped_catalog, known):
+    gpu = replace(shipped_catalog.gpus["nvidia-h100-sxm5-80gb"], compute_capability="")
+    said = unsupported(gpu, Serving(model=MODEL), known)
+    assert said is not None
+    assert said.id == "limits.support.unknown_capability"
 
 
 def test_which_formats_are_whose(known):

@@ -13,11 +13,6 @@ from gpuplanner.catalog.families.storage import with_storage
 from gpuplanner.messages import InputError, msg
 
 
-def known_families() -> tuple[str, ...]:
-    """The model types that can be read, sorted."""
-    return tuple(sorted(BUILDERS))
-
-
 def architecture_from_config(config: Mapping[str, Any], name: str = "") -> ModelArchitecture:
     """The architecture that a Hugging Face `config.json` describes; `config` is its content.
 

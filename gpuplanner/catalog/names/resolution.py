@@ -35,12 +35,11 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """How a divided GPU was named. `series` is the vGPU series letter; B and A do not allow CUDA."""
+    """How a divided GPU was named. `series` is the vGPU series letter."""
 
     technology: Technology
     profile: str
     series: str = ""
-    allows_compute: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +70,11 @@ class Resolution:
     parts: tuple["Resolution", ...] = ()
 
     def as_data(self) -> dict[str, Any]:
-        """The answer in the shape that the command line prints as JSON."""
+        """The answer in the shape that the command line prints as JSON; what tells nothing of its kind is "gpu"."""
         share = self.fraction
         return {
             "query": self.query,
-            "kind": None if self.kind is None else self.kind.value,
+            "kind": (self.kind or Kind.GPU).value,
             "id": self.id,
             "name": self.name,
             "fraction": None

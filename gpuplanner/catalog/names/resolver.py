@@ -169,7 +169,7 @@ class Names:
             reason = msg("names.refused.vgpu_size", profile=vgpu.label, name=gpu.name)
             return Resolution(text, Kind.GPU, None, None, reason, candidates=self._candidates(Kind.GPU, (gpu.id,)))
         technology = Technology.VGPU_ON_MIG if vgpu.mig_slices else Technology.VGPU
-        divided = Slice(technology, vgpu.label, vgpu.series.upper(), self._tables.vgpu_computes[vgpu.series])
+        divided = Slice(technology, vgpu.label, vgpu.series.upper())
         return Resolution(text, Kind.GPU, gpu.id, gpu.name, explaining.vgpu(gpu, divided, share), share, slice=divided)
 
     def _of_instances(self, text: str, match: InstanceMatch) -> Resolution:

@@ -81,16 +81,8 @@ class NameTables:
     others: tuple[str, ...]
     mig: Mapping[str, MigProfiles]
     vgpu_boards: Mapping[str, str]
-    vgpu_computes: Mapping[str, bool]
     models: tuple[tuple[str, str], ...]
     providers: Mapping[str, tuple[str, ...]]
-
-    def gpu_ids(self) -> frozenset[str]:
-        """Every GPU that the tables name."""
-        named = {*self.exact.values(), *self.verbatim.values(), *self.sizes_gb, *self.announced_gb, *self.mig}
-        named |= self.seldom
-        named |= {gpu for _, gpu in self.also} | {gpu for ids in self.several.values() for gpu in ids}
-        return frozenset(named | {part.gpu for part in self.parts} | set(self.vgpu_boards.values()))
 
 
 def read_name_tables(folder: Path) -> NameTables:
@@ -115,7 +107,6 @@ def read_name_tables(folder: Path) -> NameTables:
         others=tuple(aliases["others"]),
         mig=_mig(mig["boards"]),
         vgpu_boards={name: row["gpu"] for name, row in vgpu["boards"].items()},
-        vgpu_computes={series: bool(row["compute"]) for series, row in vgpu["series"].items()},
         models=tuple((row["name"], row["model"]) for row in models["also"]),
         providers={name: tuple(words) for name, words in providers.items()},
     )

@@ -12,7 +12,7 @@ from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.cost import cost_metrics
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.machines import choice_of, with_nodes
+from gpuplanner.engine.machines import MORE_NODES, choice_of, with_nodes
 from gpuplanner.engine.search.checks import Array, Check
 from gpuplanner.engine.search.result import Broken, Candidate
 from gpuplanner.engine.search.space import Computed, Prepared
@@ -20,9 +20,7 @@ from gpuplanner.facts import MissingFactError
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Objective, Plan
 
-NODES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-"""Nodes that are tried of one offer, where one misses a goal."""
-MOST_GPUS = 512
+MOST_TRIED_GPUS = 512
 """As many GPUs are tried where the plan sets no limit."""
 
 
@@ -50,8 +48,8 @@ class OneByOne:
 
     def prepare(self, machine: Machine) -> Prepared | None:
         made = [self._estimated(machine, 1)]
-        most = self._plan.constraints.max_gpus or MOST_GPUS
-        for nodes in NODES if self._missed(made[0]) else ():
+        most = self._plan.constraints.max_gpus or MOST_TRIED_GPUS
+        for nodes in MORE_NODES if self._missed(made[0]) else ():
             if nodes * machine.gpus_per_node > most:
                 break
             try:

@@ -8,6 +8,7 @@ from gpuplanner.engine.formulas.host import (
     host_memory_bytes,
     network_rate_to_hide,
     offloaded_bytes,
+    preparing_vcpus,
     seconds_between_failures,
     serving_vcpus,
     training_vcpus,
@@ -15,6 +16,7 @@ from gpuplanner.engine.formulas.host import (
 from gpuplanner.engine.formulas.power import drawn_power_share, gpu_power_watts, job_joules, joules_per_token
 from gpuplanner.engine.formulas.storage import (
     checkpoint_bytes,
+    item_storage_rate,
     load_rate,
     storage_bytes,
     token_file_bytes,
@@ -82,3 +84,13 @@ def test_arrays_give_what_floats_give():
     tokens = np.array([0.0, 1e5, 3.3e6])
     expected = [serving_vcpus(2, 2, 8, float(t), 4e5) for t in tokens]
     assert list(np.asarray(serving_vcpus(2, 2, 8, tokens, 4e5))) == expected
+
+
+def test_cores_that_prepare_items_come_on_top_of_those_of_the_processes():
+    assert preparing_vcpus(2, 8, 2, 0.0, 250.0) == 32
+    assert preparing_vcpus(2, 8, 2, 2500.0, 250.0) == 52
+
+
+def test_items_are_read_while_a_checkpoint_is_written():
+    assert item_storage_rate(60e9, 60, 0.0, 110_000.0) == 1e9
+    assert item_storage_rate(60e9, 60, 10_000.0, 110_000.0) == 2.1e9

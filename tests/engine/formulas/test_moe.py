@@ -13,6 +13,7 @@ from gpuplanner.engine.formulas.moe import (
     distinct_groups,
     experts_loaded,
     largest_deviation,
+    once_per_node_efficiency,
     spread_expert_bytes,
 )
 
@@ -78,3 +79,9 @@ def test_a_token_travels_once_to_each_rank_that_has_one_of_its_experts():
     assert distinct_nodes_share(4.0, 2.0) == pytest.approx(1.75 / 2)
     assert dispatch_bytes(80.0, 8.0, 4.0, 2.0, 100.0, 2.0) == pytest.approx(10 * 1.75 * 2 * 200)
     assert dispatch_bytes(1.0, 8.0, 8.0, 1.0, 100.0, 2.0) == pytest.approx(200)
+
+
+def test_copies_for_one_node_cross_the_network_as_one():
+    """Two experts: 16 · (1 - (15/16)^2) = 1.9375 ranks, 2 · (1 - (1/2)^2) = 1.5 nodes."""
+    assert once_per_node_efficiency(0.8, 16, 2, 2) == pytest.approx(0.8 * 1.9375 / 1.5)
+    assert once_per_node_efficiency(0.8, 16, 16, 2) == pytest.approx(0.8)

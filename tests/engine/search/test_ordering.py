@@ -6,9 +6,9 @@ import pytest
 
 from gpuplanner.engine.estimate import Fit, Way
 from gpuplanner.engine.machines import bare
-from gpuplanner.engine.search.ordering import order_of, ranked
-from gpuplanner.engine.search.result import Candidate
-from gpuplanner.messages import Language, Translator
+from gpuplanner.engine.search.ordering import furthest_first, order_of, ranked
+from gpuplanner.engine.search.result import Broken, Candidate, Rejection
+from gpuplanner.messages import Language, Translator, msg
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import Constraints, Objective, Plan
 from gpuplanner.workload.serving import Serving
@@ -67,3 +67,17 @@ def test_other_objectives_are_told_by_their_own_name(candidate, objective):
 def test_every_order_has_a_text(language):
     orders = ["no_price", *(objective.name.lower() for objective in Objective)]
     assert [order for order in orders if not Translator(language).has(f"limits.order.{order}")] == []
+
+
+def test_of_those_that_broke_the_same_constraint_the_nearest_comes_first():
+    """And before them those that came further down the list; an amount that is not known is the furthest."""
+    broken = [(Broken.MEMORY, 0.1), (Broken.PRICE, None), (Broken.HEADROOM, 0.5), (Broken.HEADROOM, None)]
+    broken += [(Broken.HEADROOM, 0.2)]
+    rejections = [Rejection(None, None, None, what, msg("limits.broken.layout"), over) for what, over in broken]
+    assert [(r.broken, r.over) for r in furthest_first(rejections)] == [
+        (Broken.PRICE, None),
+        (Broken.HEADROOM, 0.2),
+        (Broken.HEADROOM, 0.5),
+        (Broken.HEADROOM, None),
+        (Broken.MEMORY, 0.1),
+    ]

@@ -158,3 +158,12 @@ def test_bare_gpus_are_ranked_by_themselves(found):
     assert all(c.machine.instance is None for c in result.candidates)
     counts = [c.machine.gpus for c in result.candidates]
     assert counts == sorted(counts)
+
+
+def test_what_fits_without_the_room_that_was_asked_for_is_told_apart_from_what_does_not_fit(found):
+    """A reserve of all but a hundredth, which no run keeps: what had fitted breaks it, and nothing else is said."""
+    fitting = {c.machine.instance.id for c in found(plan_of()).candidates}
+    told = {r.instance.id: r for r in found(plan_of(Constraints(memory_free_share=0.99))).rejections}
+    assert fitting
+    assert fitting <= told.keys()
+    assert {told[i].broken for i in fitting} == {Broken.HEADROOM}
