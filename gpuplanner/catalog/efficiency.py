@@ -69,6 +69,7 @@ class Efficiencies:
     def __init__(self, tables: Mapping[str, tuple[_Entry, ...]], software: Software | None = None) -> None:
         self._tables = tables
         self._software = software or Software()
+        self._found: dict[tuple[str, ...], Efficiency] = {}
 
     @property
     def software(self) -> Software:
@@ -80,7 +81,25 @@ class Efficiencies:
         return tuple(self._tables)
 
     def find(self, table: str, gpu: Gpu, variant: str = "") -> Efficiency:
-        """The nearest entry for a GPU. Raises MissingFactError when the table has none for this variant."""
+        """The nearest entry for a GPU. Raises MissingFactError when the table has none for this variant.
+
+        What was found is kept: an estimate asks for a dozen entries, and a search does so for every machine.
+        """
+        key = table, variant, gpu.id, gpu.chip, gpu.architecture
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._nearest(table, gpu, variant)
+        return found
+
+    def constants(self, table: str, variant: str = "") -> Efficiency:
+        """The entry of a table that does not depend on the GPU. Raises MissingFactError when there is none."""
+        key = table, variant
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._general(table, variant)
+        return found
+
+    def _nearest(self, table: str, gpu: Gpu, variant: str) -> Efficiency:
         entries = [e for e in self._tables.get(table, ()) if e.variant == variant]
         ladder = (
             (Rung.SAME_GPU, lambda e: e.gpu == gpu.id),
@@ -95,8 +114,7 @@ class Efficiencies:
                     return Efficiency(entry.values, entry.points, entry.source, found, entry.stated)
         raise MissingFactError(gpu.name, f"efficiency {table} {variant}".strip())
 
-    def constants(self, table: str, variant: str = "") -> Efficiency:
-        """The entry of a table that does not depend on the GPU. Raises MissingFactError when there is none."""
+    def _general(self, table: str, variant: str) -> Efficiency:
         for entry in self._tables.get(table, ()):
             if entry.variant == variant and not (entry.gpu or entry.chip or entry.architecture):
                 return Efficiency(entry.values, entry.points, entry.source, Rung.OTHER_ARCHITECTURE, entry.stated)

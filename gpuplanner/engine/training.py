@@ -236,7 +236,8 @@ def _largest(run: TrainingRun, field: str, most: int, unit: Unit) -> Figure:
         held = rollout_numbers(run.model, run.software, run.hardware, layout).held
         return _float(memory_numbers(run.model, run.software, layout, part, held).needed)
 
-    found = largest_that_fits(needed, usable, most)
+    known = int(_float(getattr(run.layout, field))), _float(run.numbers.memory.needed)
+    found = largest_that_fits(needed, usable, most, known)
     least = needed(1.0)
     slope = (needed(float(max(found, 2))) - least) / (max(found, 2) - 1)
 
