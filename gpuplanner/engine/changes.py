@@ -16,10 +16,16 @@ from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.proposals import Changes, Proposal, machine_proposals, setting_proposals
 from gpuplanner.messages import InputError, Message, msg
-from gpuplanner.workload.training import Training
+from gpuplanner.workload.serving import Serving
 
 MOST_CHANGES = 8
 """More than this a person does not read."""
+MOST_EFFORT = 240
+"""After so much work the search for changes of settings ends, and that for machines: what is hard to mend takes a
+moment, not seconds. On the presets, on machines that are too small for them, it finds what it finds without an end.
+"""
+OPEN_EFFORT, RATE_EFFORT = 2, 4
+"""How much more work it is to choose how a model is split, and to find how many requests at a rate are at work."""
 SUPPORT = "limits.support."
 """Begins the ids of what `support.py` says."""
 GOODNESS = {Fit.DOES_NOT_FIT: 0, Fit.TIGHT: 1, Fit.FITS: 2}
@@ -36,14 +42,33 @@ def advised(made: Estimate, subject: Any, efficiencies: Efficiencies, gpus: Mapp
     if made.fit is Fit.FITS and not made.unmet:
         return made
 
-    def tried(proposal: Proposal) -> Estimate | None:
-        try:
-            return estimate(proposal.plan, subject, proposal.machine, efficiencies)
-        except InputError:
-            return None
+    def within(effort: int) -> Try:
+        left = effort
 
-    settings, machines = tuple(_settings(made, tried)), tuple(_machines(made, gpus, tried))
+        def tried(proposal: Proposal) -> Estimate | None:
+            nonlocal left
+            if left <= 0:
+                return None
+            left -= _effort_of(proposal)
+            try:
+                return estimate(proposal.plan, subject, proposal.machine, efficiencies)
+            except InputError:
+                return None
+
+        return tried
+
+    settings = tuple(_settings(made, within(MOST_EFFORT)))
+    machines = tuple(_machines(made, gpus, within(MOST_EFFORT)))
     return replace(made, changes=(*settings[: MOST_CHANGES - len(machines)], *machines))
+
+
+def _effort_of(proposal: Proposal) -> int:
+    """How much work an estimate is, in those of a plan that leaves nothing to be chosen."""
+    workload = proposal.plan.workload
+    if not isinstance(workload, Serving):
+        return 1
+    ways = OPEN_EFFORT if workload.tensor_parallel is None and proposal.machine.gpus > 1 else 1
+    return ways if workload.concurrency is not None else ways * RATE_EFFORT
 
 
 def _settings(made: Estimate, tried: Try) -> Iterator[Change]:
@@ -113,7 +138,7 @@ def _helps(made: Estimate, found: Estimate) -> bool:
 def _only_room_is_asked(made: Estimate) -> bool:
     """Whether memory alone decides: it did not fit, and no time was asked for."""
     workload = made.plan.workload
-    return made.fit is Fit.DOES_NOT_FIT and isinstance(workload, Training) and workload.deadline_s is None
+    return made.fit is Fit.DOES_NOT_FIT and KINDS[workload.kind].room_is_all(workload)
 
 
 def _together(made: Estimate, tried: Try) -> Change | None:

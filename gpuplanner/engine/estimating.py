@@ -68,7 +68,8 @@ def explain(
     watched = WatchedEfficiencies(efficiencies)
     with recording() as kept:
         made = estimate(plan, subject, machine, watched, rules, own)
-    find = with_own_origin(finder(plan, subject, machine, made.way, watched.used), made.own)
+    asked = KINDS[plan.workload.kind].inputs(plan.workload)
+    find = with_own_origin(finder(asked, subject, machine, made.way, watched.used), made.own)
     return derived(made, kept, find, EXPLAINED)
 
 
@@ -77,10 +78,11 @@ def _completed(made: Estimate, subject: Any, efficiencies: Efficiencies, rules: 
     power, power_unknown = power_metrics(machine, made.limits, made.metrics, efficiencies)
     cost, cost_unknown = cost_metrics(machine, made.metrics)
     metrics = {**made.metrics, **cost, **power}
-    duty = KINDS[made.plan.workload.kind].duty(made, subject, efficiencies)
+    kind = KINDS[made.plan.workload.kind]
+    duty = kind.duty(made, subject, efficiencies)
     needs = host_needs(duty, machine, made.time, efficiencies, rules)
     interval = checkpoint_remark(duty, machine, efficiencies)
-    no = unsupported(machine.gpu, made.plan.workload, efficiencies.software)
+    no = unsupported(machine.gpu, kind.needs(made.plan.workload), efficiencies.software)
     remarks = (*made.remarks, *machine.remarks, *shortfalls(needs), *((interval,) if interval else ()))
     return replace(
         made,

@@ -19,6 +19,7 @@ from gpuplanner.engine.search.serving import ServingSpace
 from gpuplanner.engine.search.space import Space
 from gpuplanner.engine.search.training import TrainingSpace
 from gpuplanner.engine.serving import estimate_serving
+from gpuplanner.engine.support import Needs, serving_needs, training_needs, vision_needs
 from gpuplanner.engine.training import estimate_training
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
@@ -40,6 +41,9 @@ class Kind:
 
     `columns`: metrics by which machines are compared, most important first; `front`: those that stand beside the
     verdict, for each of three places the first that is known; `capacity`: how much the machine could do.
+
+    `needs`: the software that is needed; `inputs`: what a person gives, as formulas call it; `rate_goal`: the items a
+    second that are asked for; `room_is_all`: no time is asked for, so that it is enough to hold the run.
     """
 
     estimate: Estimator
@@ -50,6 +54,10 @@ class Kind:
     columns: tuple[tuple[str, Unit], ...]
     front: tuple[tuple[str, ...], ...]
     capacity: tuple[str, ...]
+    needs: Callable[[Any], Needs | None] = lambda _workload: None
+    inputs: Callable[[Any], Mapping[str, Any]] = lambda workload: workload.model_dump()
+    rate_goal: Callable[[Any], float | None] = lambda _workload: None
+    room_is_all: Callable[[Any], bool] = lambda _workload: False
 
 
 def _as(wanted: type[W], plan: Plan) -> W:
@@ -57,6 +65,11 @@ def _as(wanted: type[W], plan: Plan) -> W:
     if not isinstance(plan.workload, wanted):
         raise TypeError(f"{plan.workload.kind} is not {wanted.__name__}")
     return plan.workload
+
+
+def _rate_goal(workload: Any) -> float | None:
+    goal: float | None = workload.rate_goal
+    return goal
 
 
 def _one_by_one(
@@ -81,6 +94,7 @@ KINDS: Mapping[str, Kind] = {
         ),
         (("tpot_s",), ("ttft_s",), ("usd_per_mtoken", "output_tokens_per_s")),
         ("output_tokens_per_s", "resident_sequences", "max_concurrency", "max_length"),
+        needs=serving_needs,
     ),
     "training": Kind(
         estimate_training,
@@ -91,6 +105,9 @@ KINDS: Mapping[str, Kind] = {
         (("step_s", Unit.SECOND), ("tokens_per_s", Unit.TOKEN_PER_S), *JOB, HOURLY),
         (("step_s",), ("job_s", "tokens_per_s"), ("job_usd", "usd_per_mtoken", "mfu")),
         ("tokens_per_s", "mfu", "max_micro_batch", "max_sequence"),
+        needs=training_needs,
+        inputs=lambda workload: workload.model_dump() | {"tokens": workload.tokens_in_all},
+        room_is_all=lambda workload: workload.deadline_s is None,
     ),
     "diffusion": Kind(
         diffusion.estimate_diffusion,
@@ -107,6 +124,7 @@ KINDS: Mapping[str, Kind] = {
         ),
         (("image_batch_s",), ("job_s", "generated_per_s"), ("job_usd", "usd_per_kgenerated")),
         ("generated_per_s",),
+        rate_goal=_rate_goal,
     ),
     "diffusion-training": Kind(
         diffusion_training.estimate_diffusion_training,
@@ -117,6 +135,7 @@ KINDS: Mapping[str, Kind] = {
         (("images_per_s", Unit.PER_S), ("diffusion_step_s", Unit.SECOND), *JOB, HOURLY),
         (("diffusion_step_s",), ("job_s", "images_per_s"), ("job_usd", "usd_per_kimage")),
         ("images_per_s",),
+        rate_goal=_rate_goal,
     ),
     "vision": Kind(
         vision.estimate_vision,
@@ -127,6 +146,8 @@ KINDS: Mapping[str, Kind] = {
         (("images_per_s", Unit.PER_S), ("vision_step_s", Unit.SECOND), *JOB, ("usd_per_kimage", Unit.MONEY), HOURLY),
         (("images_per_s",), ("job_s", "vision_step_s"), ("job_usd", "usd_per_kimage")),
         ("images_per_s",),
+        needs=vision_needs,
+        rate_goal=_rate_goal,
     ),
     "speech": Kind(
         speech.estimate_speech,
@@ -143,6 +164,7 @@ KINDS: Mapping[str, Kind] = {
         ),
         (("recording_s",), ("job_s", "audio_s_per_s"), ("job_usd", "usd_per_kaudio_s")),
         ("audio_s_per_s",),
+        rate_goal=_rate_goal,
     ),
     "rendering": Kind(
         rendering.estimate_rendering,
@@ -175,6 +197,7 @@ KINDS: Mapping[str, Kind] = {
         ),
         (("science_step_s",), ("job_s", "science_steps_per_s"), ("job_usd", "usd_per_kstep")),
         ("science_steps_per_s",),
+        rate_goal=_rate_goal,
     ),
     "transcoding": Kind(
         transcoding.estimate_transcoding,
@@ -201,5 +224,6 @@ KINDS: Mapping[str, Kind] = {
         (("item_step_s", Unit.SECOND), ("items_per_s", Unit.PER_S), *JOB, ("usd_per_kitem", Unit.MONEY), HOURLY),
         (("item_step_s",), ("job_s", "items_per_s"), ("job_usd", "usd_per_kitem")),
         ("items_per_s",),
+        rate_goal=_rate_goal,
     ),
 }

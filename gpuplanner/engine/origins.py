@@ -20,8 +20,6 @@ from gpuplanner.facts import Fact, Source
 from gpuplanner.figures import Argument, Certainty, Origin, Step
 from gpuplanner.messages import Message, msg
 from gpuplanner.units import Unit
-from gpuplanner.workload.plan import Plan
-from gpuplanner.workload.training import Training
 
 Find = Callable[[str, Any], Origin | None]
 Used = tuple[str, Efficiency]
@@ -92,11 +90,11 @@ class WatchedEfficiencies(Efficiencies):
         return found
 
 
-def finder(plan: Plan, model: Any, machine: Machine, way: Way, used: list[Used]) -> Find:
-    """A function that gives the origin of an input by its name and value, or None when nothing stands behind it."""
-    asked = plan.workload.model_dump()
-    if isinstance(plan.workload, Training):
-        asked["tokens"] = plan.workload.tokens_in_all
+def finder(asked: Mapping[str, Any], model: Any, machine: Machine, way: Way, used: list[Used]) -> Find:
+    """A function that gives the origin of an input by its name and value, or None when nothing stands behind it.
+
+    `asked`: what the person gave.
+    """
 
     def find(name: str, value: Any) -> Origin | None:
         if isinstance(value, bool) or not isinstance(value, int | float):

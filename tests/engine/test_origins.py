@@ -15,6 +15,7 @@ from gpuplanner.engine.estimate import Estimate, Way
 from gpuplanner.engine.estimating import explain
 from gpuplanner.engine.explaining import ExplanationRow, explanation
 from gpuplanner.engine.formulas.terms import TERM_UNITS
+from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machines import machine_of
 from gpuplanner.engine.origins import finder
 from gpuplanner.facts import Source
@@ -45,7 +46,7 @@ def find(shipped_catalog):
         ("science", entry("another one", share=number("0.5"), reached=HELD)),
         ("number_formats", entry(attention=BITS)),
     ]
-    return finder(plan, model, machine, Way(), used)
+    return finder(KINDS[plan.workload.kind].inputs(plan.workload), model, machine, Way(), used)
 
 
 def number(text: str) -> float:
@@ -197,7 +198,9 @@ def test_a_price_or_a_rate_from_memory_is_not_exact(shipped_catalog):
     for price, certainty in ((rented.price, Certainty.EXACT), (remembered, Certainty.RULE)):
         machine = replace(rented, price=price)
         assert cost_metrics(machine, {})[0]["usd_per_month"].certainty is certainty
-        origin = finder(plan, model, machine, Way(), [])("price_per_hour", price.per_hour)
+        origin = finder(KINDS[plan.workload.kind].inputs(plan.workload), model, machine, Way(), [])(
+            "price_per_hour", price.per_hour
+        )
         assert origin
         assert origin.note
         assert origin.certainty is certainty
@@ -211,7 +214,9 @@ def test_dollars_at_a_rate_from_memory_are_not_exact(shipped_catalog):
     assert machine.rate.source.from_memory
     model = shipped_catalog.models[MODEL_ID].architecture
     plan = Plan(workload=Serving(model=ModelChoice(catalog_id=MODEL_ID)))
-    origin = finder(plan, model, machine, Way(), [])("currency_per_usd", machine.rate.per_usd)
+    origin = finder(KINDS[plan.workload.kind].inputs(plan.workload), model, machine, Way(), [])(
+        "currency_per_usd", machine.rate.per_usd
+    )
     assert origin
     assert origin.note
     assert origin.certainty is Certainty.RULE

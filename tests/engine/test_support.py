@@ -6,11 +6,12 @@ import pytest
 
 from gpuplanner.catalog.software import Software
 from gpuplanner.engine.estimating import estimate
+from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machines import bare, choice_of
 from gpuplanner.engine.support import TRAINING, unsupported
 from gpuplanner.messages import Language, Translator
 from gpuplanner.workload.model_choice import ModelChoice
-from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.plan import WORKLOADS, Plan
 from gpuplanner.workload.precision import ComputePrecision, WeightPrecision
 from gpuplanner.workload.serving import Server, Serving
 from gpuplanner.workload.training import Training
@@ -23,19 +24,23 @@ def known(shipped_efficiencies):
     return shipped_efficiencies.software
 
 
+def needs(workload):
+    return KINDS[workload.kind].needs(workload)
+
+
 @pytest.mark.parametrize(
     ("gpu", "workload", "expected"),
     [
         ("nvidia-p40", Serving(model=MODEL), "limits.support.capability"),
         ("nvidia-p40", Serving(model=MODEL, server=Server.LLAMA_CPP), None),
-        ("amd-mi300x", Serving(model=MODEL, server=Server.TENSORRT_LLM), "limits.support.vendor"),
+        ("amd-mi300x", Serving(model=MODEL, server=Server.TENSORRT_LLM), "limits.support.no_vendor"),
         ("amd-mi300x", Serving(model=MODEL), None),
         ("nvidia-v100-sxm2-32gb", Training(model=MODEL), "limits.support.capability"),
         ("nvidia-v100-sxm2-32gb", Training(model=MODEL, precision=ComputePrecision.FP16), None),
     ],
 )
 def test_software_on_a_gpu(gpu, workload, expected, shipped_catalog, known):
-    said = unsupported(shipped_catalog.gpus[gpu], workload, known)
+    said = unsupported(shipped_catalog.gpus[gpu], needs(workload), known)
     assert (said.id if said else None) == expected
 
 
@@ -43,7 +48,7 @@ def test_software_on_a_gpu(gpu, workload, expected, shipped_catalog, known):
 @pytest.mark.parametrize("precision", WeightPrecision)
 def test_formats_that_a_server_does_not_load(server, precision, shipped_catalog, known):
     workload = Serving(model=MODEL, server=server, weight_precision=precision)
-    said = unsupported(shipped_catalog.gpus["nvidia-h100-sxm5-80gb"], workload, known)
+    said = unsupported(shipped_catalog.gpus["nvidia-h100-sxm5-80gb"], needs(workload), known)
     if server in known.not_loaded and precision in known.not_loaded[server].formats:
         assert said is not None
         assert said.id == "limits.support.format"
@@ -52,9 +57,27 @@ def test_formats_that_a_server_does_not_load(server, precision, shipped_catalog,
         assert said is None
 
 
+@pytest.mark.parametrize("language", Language)
+def test_a_refusal_says_who_says_so_and_since_when(language, shipped_catalog, known):
+    said = Translator(language).text(
+        unsupported(shipped_catalog.gpus["nvidia-p40"], needs(Serving(model=MODEL)), known)
+    )
+    source = known.runs[Server.VLLM, "NVIDIA"].source
+    assert f"{source.citation}" in said
+    assert source.date in said
+    assert " 7.0" in said
+    assert ("memory" in said or "记忆" in said) == source.from_memory
+
+
+def test_only_kinds_whose_software_is_known_need_some(shipped_catalog, known):
+    gpu = replace(shipped_catalog.gpus["nvidia-p40"], compute_capability="3.7")
+    refused = {w.model_fields["kind"].default for w in WORKLOADS if unsupported(gpu, needs(w.model_construct()), known)}
+    assert refused == {"serving", "training", "vision"}
+
+
 def test_a_capability_that_nobody_states_is_said_to_be_unknown(shipped_catalog, known):
     gpu = replace(shipped_catalog.gpus["nvidia-h100-sxm5-80gb"], compute_capability="")
-    said = unsupported(gpu, Serving(model=MODEL), known)
+    said = unsupported(gpu, needs(Serving(model=MODEL)), known)
     assert said is not None
     assert said.id == "limits.support.unknown_capability"
 
@@ -100,7 +123,7 @@ def test_the_same_tables_are_found_in_the_catalog(shipped_catalog):
 
 
 def test_of_software_that_nothing_is_known_of_nothing_is_said(shipped_catalog):
-    assert unsupported(shipped_catalog.gpus["nvidia-p40"], Serving(model=MODEL), Software()) is None
+    assert unsupported(shipped_catalog.gpus["nvidia-p40"], needs(Serving(model=MODEL)), Software()) is None
 
 
 def test_an_estimate_says_what_the_search_says(shipped_catalog, shipped_efficiencies):
@@ -109,5 +132,5 @@ def test_an_estimate_says_what_the_search_says(shipped_catalog, shipped_efficien
     plan = Plan(workload=workload, machine=choice_of(machine))
     model = shipped_catalog.models[MODEL.catalog_id].architecture
     assert estimate(plan, model, machine, shipped_efficiencies).unmet[0] == unsupported(
-        machine.gpu, workload, shipped_efficiencies.software
+        machine.gpu, needs(workload), shipped_efficiencies.software
     )

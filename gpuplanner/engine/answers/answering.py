@@ -8,6 +8,7 @@ from gpuplanner.catalog.entries import Rule
 from gpuplanner.engine.answers.answer import HOLDERS, Answer
 from gpuplanner.engine.answers.asking import Asking
 from gpuplanner.engine.deriving import derived
+from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.limits import missing_fact
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.origins import WatchedEfficiencies, finder
@@ -45,8 +46,11 @@ def answered(
             answer = question(asking)
     except MissingFactError as error:
         raise InputError(missing_fact(error)) from None
+    kind = plan.workload.kind
     finders = [
-        with_own_origin(finder(made.plan, subject, made.machine, made.way, watched.used), made.own)
+        with_own_origin(
+            finder(KINDS[kind].inputs(made.plan.workload), subject, made.machine, made.way, watched.used), made.own
+        )
         for made in asking.made
     ]
 

@@ -69,6 +69,6 @@ def _cost(plan: Plan, candidate: Candidate) -> float:
         return metrics.get("job_usd", inf)
     rates = (cost for rate, cost in PER_THOUSAND.items() if rate in metrics)
     per_thousand = next(rates, None)
-    if per_thousand is not None and getattr(plan.workload, "rate_goal", None) is None:
+    if per_thousand is not None and KINDS[plan.workload.kind].rate_goal(plan.workload) is None:
         return metrics.get(per_thousand, inf)
     return inf if candidate.usd_per_hour is None else candidate.usd_per_hour

@@ -108,7 +108,7 @@ def _alike(machines: Iterable[Machine]) -> list[list[Machine]]:
 
 def _prepared(plan: Plan, space: Space, machine: Machine, software: Software) -> Prepared | tuple[Broken, Message]:
     """The ways of a machine, or why it has none."""
-    reason = unsupported(machine.gpu, plan.workload, software)
+    reason = unsupported(machine.gpu, KINDS[plan.workload.kind].needs(plan.workload), software)
     if reason is not None:
         return Broken.SUPPORT, reason
     try:
