@@ -10,7 +10,7 @@ from gpuplanner.workspace import Workspace
 
 NAMES = sorted(path.stem for path in (shipped("resources") / "presets").glob("*.gpuplan"))
 DAY = 86_400.0
-PROMISES = {
+PROMISES: dict[str, dict[str, object]] = {
     "chat-8b": {"concurrency": 32},
     "chat-70b": {"concurrency": 64, "weight_precision": "fp8"},
     "moe-deepseek": {"concurrency": 64},

@@ -24,7 +24,7 @@ HERE = "/home/someone/gpuplanner"
 )
 @pytest.mark.skipif(sys.platform == "win32", reason="the paths are those of Unix")
 def test_the_program_is_called_as_it_was_started(argument, executable, found, expected, monkeypatch):
-    monkeypatch.setattr(program.shutil, "which", lambda name: f"/usr/bin/{name}" if found else None)
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}" if found else None)
     assert called(argument, executable, HERE) == expected
 
 

@@ -1,24 +1,25 @@
 """Image and clip models: counts against published parameters, properties over sizes and options, what is said."""
 
 import random
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from gpuplanner.catalog.diffusion_parts import DiffusionTransformer
 from gpuplanner.catalog.networks import DiffusionNetwork
-from gpuplanner.engine.diffusion import changes, estimate_diffusion
+from gpuplanner.engine.diffusion import estimate_diffusion
 from gpuplanner.engine.diffusion_pipeline import latents_of, sizes_of, step_pass, tiled
 from gpuplanner.engine.diffusion_stages import decoder_stages, denoiser_stages, encoder_stages
-from gpuplanner.engine.diffusion_training import changes as training_changes
 from gpuplanner.engine.diffusion_training import estimate_diffusion_training
 from gpuplanner.engine.estimate import Estimate, Fit, Limit
 from gpuplanner.engine.estimating import estimate
+from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machines import bare
 from gpuplanner.engine.validation.families import recognise, row_outcomes
 from gpuplanner.engine.validation.rows import Row
 from gpuplanner.facts import MissingFactError
-from gpuplanner.messages import InputError
+from gpuplanner.messages import InputError, Message
 from gpuplanner.workload.diffusion import Diffusion, DiffusionPrecision
 from gpuplanner.workload.diffusion_training import DiffusionTraining
 from gpuplanner.workload.model_choice import ModelChoice
@@ -230,6 +231,7 @@ def test_gpus_make_images_of_their_own(opened):
 def test_what_nobody_measured_has_a_wider_range(opened):
     unet, transformer = (made(opened, model).metrics["image_batch_s"] for model in (SDXL, FLUX))
     assert transformer.high / transformer.value > unet.high / unet.value
+    assert transformer.why is not None
     assert transformer.why.id == "diffusion.why_transformer"
 
 
@@ -241,25 +243,29 @@ def test_flux_on_a_24_gb_card_is_told_what_makes_it_fit(opened):
     assert all(change.fit is not Fit.DOES_NOT_FIT for change in advised.changes)
 
 
+def proposed(found: Estimate) -> Iterable[tuple[Message, dict[str, Any]]]:
+    return KINDS[found.plan.workload.kind].changes(found, found.plan.workload)
+
+
 def test_nothing_is_proposed_where_it_fits(opened):
     found = made(opened, SD15)
     assert found.fit is Fit.FITS
-    assert list(changes(found, found.plan.workload)) == []
+    assert list(proposed(found)) == []
 
 
 def test_a_goal_of_time_that_is_missed_is_told_what_is_quicker(opened):
     found = made(opened, FLUX, latency_goal_s=0.1, offload="sequential")
     assert {message.id for message in found.unmet} == {"items.goal_missed.latency"}
-    proposed = {message.id for message, _ in changes(found, found.plan.workload)}
-    assert {"change.compiled", "change.fused_engine", "change.no_offload"} <= proposed
+    quicker = {message.id for message, _ in proposed(found)}
+    assert {"change.compiled", "change.fused_engine", "change.no_offload"} <= quicker
     slow = trained(opened, SDXL, rate_goal=1e6)
-    quicker = {message.id for message, _ in training_changes(slow, slow.plan.workload)}
+    quicker = {message.id for message, _ in proposed(slow)}
     assert {"change.compiled", "change.no_recomputation"} <= quicker
 
 
 @pytest.mark.parametrize("model", [SD15, SDXL, FLUX])
 def test_adapters_need_less_than_the_whole_and_checkpoints_less_than_everything(opened, model):
-    base = {"width": 512, "height": 512, "micro_batch": 2}
+    base: dict[str, Any] = {"width": 512, "height": 512, "micro_batch": 2}
     full, lora = (trained(opened, model, method=m, **base) for m in ("full", "lora"))
     kept = trained(opened, model, method="lora", checkpointing=False, **base)
     assert lora.memory.needed.value < full.memory.needed.value

@@ -200,7 +200,7 @@ def test_the_layout_that_is_chosen_is_the_fastest_that_fits(architecture, h100, 
     results = [training_numbers(model, software, hardware, layout_of(work, w, machine.gpus)) for w in tried]
     own = results[tried.index(chosen)]
     fitting = [r for r in results if r.memory.needed <= hardware.usable_bytes]
-    easy = [r for r in fitting if comfortable(hardware.usable_bytes, r.memory.needed, 1.0)]
+    easy = [r for r in fitting if comfortable(float(hardware.usable_bytes), float(r.memory.needed), 1.0)]
     fastest, fastest_easy = (max(r.tokens_per_s for r in some) for some in (fitting, easy))
     much_faster = fastest > MUCH_FASTER * fastest_easy
     assert own.tokens_per_s == pytest.approx(fastest if much_faster else fastest_easy)
