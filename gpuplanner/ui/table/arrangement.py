@@ -23,8 +23,8 @@ _WIDEST_WORDS = 320
 """Pixels that words may claim for themselves: longer ones are cut, and their tooltip says them."""
 _READABLE_WORDS = 150
 """Pixels that words get before a column yields to them: an "A100 SXM4 80GB", not the longest name there is."""
-_WHOLE_WORDS = 240
-"""Pixels that the words of a column get that is to be whole: with them an offer of a cloud can be told from another."""
+_WHOLE_WORDS = 176
+"""Pixels that the words of a column get that is to be whole, such as "8 × H100 SXM5 80GB" with its tick."""
 _FIRST_SHARE = 1.25
 """How much wider than its words the first column becomes before all columns share what is left."""
 

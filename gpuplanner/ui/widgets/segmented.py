@@ -101,6 +101,11 @@ class Segmented(QWidget):
         tokens = self._appearance.tokens
         rounded_box(painter_for(self), QRectF(self.rect()), RADIUS_FIELD, tokens.field, tokens.line)
 
+    def wanted_width(self) -> int:
+        """How wide it has to be so that every label is whole, also before it has been laid out."""
+        margins = self.contentsMargins()
+        return sum(b.sizeHint().width() for b in self._buttons.values()) + margins.left() + margins.right() + 2
+
     def _clicked(self) -> None:
         self.choose(self.current())
         self.chosen.emit(self.current())

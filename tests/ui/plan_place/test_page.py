@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QFontMetricsF, QGuiApplication
 from PySide6.QtTest import QTest
 
 from gpuplanner.engine.estimate import Fit
 from gpuplanner.engine.machines import choice_of
 from gpuplanner.messages import InputError, msg
 from gpuplanner.store.settings import LANGUAGE, MEMORY, THEME
+from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.pins import Pins
 from gpuplanner.ui.places import Location
 from gpuplanner.ui.plan_place.captions import machine_title
@@ -341,6 +342,20 @@ def test_machines_are_pinned_and_compared(page, went, settings):
     assert went == [Location("compare")]
     table.checkClicked.emit(ids[0], "machine")
     assert len(Pins(settings).all()) == 1
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("preset", ["flow", "stencil", "diffusion-flux"])
+def test_values_and_phases_of_each_kind_are_whole_where_it_is_narrow(open_page, appearance, qtbot, preset, language):
+    appearance.choose(LANGUAGE, language)
+    page = open_page(f"preset/{preset}", (1096, 740))
+    QTest.qWait(50)
+    metrics = QFontMetricsF(font(TextRole.BODY))
+    for row in page.wizard.rows(page.presenter.plan.workload.kind):
+        if row.isVisible() and hasattr(row.target, "displayText"):
+            assert metrics.horizontalAdvance(row.target.displayText()) + 4 <= row.target.width(), row.field.key
+        elif row.isVisible() and hasattr(row.target, "currentText"):
+            assert row.wanted_width() <= row.target.width() or not row.target.isVisible(), row.field.key
 
 
 def test_another_plan_begins_at_the_top(page, settled, qtbot):

@@ -143,7 +143,7 @@ def _metric_column(name: str, unit: Unit, shown: bool = True) -> Column:
     if name in _IN_ONE_UNIT:
         said, factor = _IN_ONE_UNIT[name]
         return number_column(
-            name, _title(name), lambda _d: said, lambda _d: factor, width=54, shown=shown, tip=tip, yields=True
+            name, _title(name), lambda _d: said, lambda _d: factor, width=50, shown=shown, tip=tip, yields=True
         )
     return figure_column(name, _title(name), unit, width=78, shown=shown, tip=tip, yields=True)
 

@@ -129,7 +129,9 @@ class MachinesView(Card):
 
     def _show_job(self, workload: Workload) -> None:
         """Time and cost of the job stand in columns where somebody says how long the job is, else a line says so."""
-        unsaid = not isinstance(workload, Serving) and _length_of(workload) is None
+        unsaid = not isinstance(workload, Serving) and not any("job_s" in c.metrics for c in self._candidates.values())
+        of_tokens = isinstance(workload, Training)
+        self._no_job.say(msg("planui.machines.no_job" if of_tokens else "planui.machines.no_length"))
         if not isinstance(workload, Serving):
             for column in _OF_JOB:
                 self.tables[workload.kind].columns.put_away(column, away=unsaid)
@@ -272,11 +274,3 @@ def _table_key(kind: str) -> str:
 
 def _kinds() -> Sequence[str]:
     return [workload.model_fields["kind"].default for workload in WORKLOADS]
-
-
-def _length_of(workload: Workload) -> float | None:
-    """How long the job is, in tokens or items; None where nobody says."""
-    if isinstance(workload, Training):
-        return workload.tokens_in_all
-    length: float | None = getattr(workload, "items", None)
-    return length

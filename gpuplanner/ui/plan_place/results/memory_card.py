@@ -55,7 +55,7 @@ class MemoryCard(Card):
     def _place_phases(self) -> None:
         """The phases stand beside the title where there is room for both, else below it."""
         title = self.title.sizeHint().width() + self.note.sizeHint().width() + 16
-        beside = self.phases.sizeHint().width() + title + 2 * PADDING <= self.width()
+        beside = self.phases.wanted_width() + title + 2 * PADDING <= self.width()
         if beside != self._beside:
             self._beside = beside
             if beside:

@@ -22,6 +22,8 @@ _SEGMENT_PADDING = 21.0
 AUTOMATIC = ""
 """The id of the choice that leaves an optional field to software or search."""
 YES, NO = "yes", "no"
+_AROUND = 42.0
+"""Pixels around the chosen text: margins and the mark of a list."""
 
 
 class ChoiceRow(Row):
@@ -55,6 +57,9 @@ class ChoiceRow(Row):
 
     def take_focus(self) -> None:
         self._control.shown().setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def wanted_width(self) -> float:
+        return QFontMetricsF(font(TextRole.BODY)).horizontalAdvance(self.box.currentText()) + _AROUND
 
     def _can_be_narrow(self) -> bool:
         return len(self._options) > MOST_SEGMENTS

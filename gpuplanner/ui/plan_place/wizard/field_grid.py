@@ -44,7 +44,14 @@ class FieldGrid(QWidget):
         places: list[tuple[str, int, int, int]] = []
         at, beside = 0, False
         shown = [row for row in self._rows if row.field.name in applying]
-        fits = [row.narrow() and metrics.horizontalAdvance(row.frame.label.text()) + 4 <= half for row in shown]
+        beside_now = {name for name, _line, _column, span in self._placed if span == 1}
+        fits = [
+            row.narrow()
+            and metrics.horizontalAdvance(row.frame.label.text()) + 4 <= half
+            # What is being typed does not make its field jump.
+            and (row.wanted_width() <= half or (row.target.hasFocus() and row.field.name in beside_now))
+            for row in shown
+        ]
         for index, row in enumerate(shown):
             if beside:
                 places.append((row.field.name, at, 1, 1))

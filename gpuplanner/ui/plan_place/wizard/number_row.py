@@ -3,9 +3,12 @@
 import math
 from typing import Any
 
+from PySide6.QtGui import QFontMetricsF
+
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fields.number_field import NumberField
+from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.plan_place.captions import automatic
 from gpuplanner.ui.plan_place.edits import suggestion
 from gpuplanner.ui.plan_place.wizard.fields import Field
@@ -13,6 +16,8 @@ from gpuplanner.ui.plan_place.wizard.row import Row
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.units import Unit
 
+_AROUND = 34.0
+"""Pixels around the text of a number."""
 _LONG = 1e12
 """Tokens up to this and more need the whole width."""
 
@@ -46,6 +51,11 @@ class NumberRow(Row):
 
     def set_automatic(self, says: MessageValue | None) -> None:
         self._number.set_empty(says)
+
+    def wanted_width(self) -> float:
+        box = self._number.box
+        words = (box.edit.text() or box.edit.placeholderText(), box.suffix.text())
+        return sum(map(QFontMetricsF(font(TextRole.BODY)).horizontalAdvance, words)) + _AROUND
 
     def _can_be_narrow(self) -> bool:
         quantity = self.field.quantity

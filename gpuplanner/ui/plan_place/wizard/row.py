@@ -61,6 +61,10 @@ class Row(QWidget):
         """Whether the field does with half of the width in the language in use: not while it shows its help."""
         return self._can_be_narrow() and not self._helping
 
+    def wanted_width(self) -> float:
+        """How wide the field has to be so that its value is whole."""
+        return 0.0
+
     def _can_be_narrow(self) -> bool:
         return False
 
