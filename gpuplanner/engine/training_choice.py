@@ -5,7 +5,6 @@ faster; where none fits, the one that needs the least memory.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import gcd
 from typing import Any
 
@@ -41,7 +40,7 @@ def ways_on(machine: Machine, model: ModelArchitecture, workload: Training) -> l
         raise InputError(msg("training.experts_do_not_divide", experts=shape.experts, expert=expert))
     per_node, nodes = known_trainer_shape(workload, machine.gpus_per_node, machine.nodes)
     ways = [
-        way if nodes == machine.nodes else replace(way, nodes=machine.nodes)
+        way if nodes == machine.nodes else way._replace(nodes=machine.nodes)
         for way in layouts_on(per_node, nodes, shape, workload, in_part=True)
     ]
     if not ways:

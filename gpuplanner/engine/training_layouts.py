@@ -69,8 +69,14 @@ def layout_of(workload: Training, way: TrainingWay, gpus: int) -> LayoutNumbers:
 
 
 def layouts_of(workload: Training, ways: Sequence[TrainingWay], gpus: Sequence[int]) -> LayoutNumbers:
-    """Many ways of running as arrays, each on its number of GPUs."""
-    return _numbers(workload, ways, gpus, lambda values: np.array(values, dtype=np.float64))
+    """Many ways of running, each on its number of GPUs: what all have in common as a float, the rest as arrays."""
+    return _numbers(workload, ways, gpus, _column)
+
+
+def _column(values: Sequence[float]) -> Number:
+    if values.count(values[0]) == len(values):
+        return float(values[0])
+    return np.array(values, dtype=np.float64)
 
 
 def _numbers(
@@ -79,13 +85,16 @@ def _numbers(
     gpus: Sequence[int],
     column: Callable[[Sequence[float]], Number],
 ) -> LayoutNumbers:
-    switches = [SWITCHES[w.sharding] for w in ways]
+    tp, pp, cp, ep, micro, shardings, recomputations, _, shares = zip(*ways, strict=True)
+    kinds = {sharding: (*SWITCHES[sharding], float(splits_base(workload, sharding))) for sharding in set(shardings)}
+    weights, gradients, optimizer, in_node, base = zip(*map(kinds.__getitem__, shardings), strict=True)
     # Without a known mean nothing says that a micro-batch could be cut: it is taken to be padded to the full length.
     length_share = 1.0 if workload.packed or workload.mean_tokens is None else workload.sample_share
     apart = workload.rollout is Rollout.OTHER_GPUS
     masked = workload.packed and workload.attention is AttentionKernel.FLASH
-    model_ranks = [w.tensor_parallel * w.pipeline_parallel * w.context_parallel for w in ways]
-    chunks = [workload.virtual_pipeline if w.pipeline_parallel > 1 else 1 for w in ways]
+    chunks = {stages: workload.virtual_pipeline if stages > 1 else 1 for stages in set(pp)}
+    ranks = [n // (t * p * c) for n, t, p, c in zip(gpus, tp, pp, cp, strict=True)]
+    full, selective = Recomputation.FULL, Recomputation.SELECTIVE
     return LayoutNumbers(
         sequence_length=float(workload.sequence_length),
         global_batch=float(workload.global_batch),
@@ -96,24 +105,24 @@ def _numbers(
         reference_passes=float(workload.has_reference),
         completion_tokens=float(workload.generated_tokens),
         rollout_share=_rollout_share(workload),
-        rollout_gpus=column([float(workload.rollout_gpus) if apart else n for n in gpus]),
+        rollout_gpus=float(workload.rollout_gpus) if apart else column(gpus),
         rollout_apart=float(apart),
         reference_copy=float(workload.has_reference and workload.method not in ADAPTERS),
-        micro_batch=column([w.micro_batch for w in ways]),
-        tensor_parallel=column([w.tensor_parallel for w in ways]),
-        pipeline_parallel=column([w.pipeline_parallel for w in ways]),
-        virtual_pipeline=column(chunks),
-        context_parallel=column([w.context_parallel for w in ways]),
-        expert_parallel=column([w.expert_parallel for w in ways]),
-        data_parallel=column([n // ranks for n, ranks in zip(gpus, model_ranks, strict=True)]),
-        shard_weights=column([s.weights for s in switches]),
-        shard_gradients=column([s.gradients for s in switches]),
-        shard_optimizer=column([s.optimizer for s in switches]),
-        shard_in_node=column([s.in_node for s in switches]),
-        shard_base=column([float(splits_base(workload, w.sharding)) for w in ways]),
+        micro_batch=column(micro),
+        tensor_parallel=column(tp),
+        pipeline_parallel=column(pp),
+        virtual_pipeline=column([chunks[stages] for stages in pp]),
+        context_parallel=column(cp),
+        expert_parallel=column(ep),
+        data_parallel=column(ranks),
+        shard_weights=column(weights),
+        shard_gradients=column(gradients),
+        shard_optimizer=column(optimizer),
+        shard_in_node=column(in_node),
+        shard_base=column(base),
         sequence_parallel=float(workload.sequence_parallel),
-        full_recomputation=column([w.recomputed_share * (w.recomputation is Recomputation.FULL) for w in ways]),
-        selective_recomputation=column([float(w.recomputation is Recomputation.SELECTIVE) for w in ways]),
+        full_recomputation=column([s if r is full else 0.0 for r, s in zip(recomputations, shares, strict=True)]),
+        selective_recomputation=column([1.0 if r is selective else 0.0 for r in recomputations]),
         math_attention=float(workload.attention is AttentionKernel.MATH),
         offload_optimizer=float(workload.offload is not Offload.NONE),
         offload_weights=float(workload.offload is Offload.ALL),

@@ -5,8 +5,9 @@ made.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 from gpuplanner.engine.training_rollout import trainer_shape
 from gpuplanner.workload.training import Framework, Method, Recomputation, Sharding, Training
@@ -35,9 +36,8 @@ EXPERT_PARALLEL = frozenset({Framework.MEGATRON})
 CONTEXT_PARALLEL = frozenset({Framework.MEGATRON, Framework.FSDP})
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingWay:
-    """One layout of a training run on a given number of GPUs.
+class TrainingWay(NamedTuple):
+    """One layout of a training run on a given number of GPUs; a tuple, since a search makes many thousands.
 
     `recomputed_share`: of the layers those that full recomputation computes again, the others keep everything.
     """
@@ -69,7 +69,7 @@ class Shape:
 def training_ways(gpus_per_node: int, shape: Shape, workload: Training, max_gpus: int) -> tuple[TrainingWay, ...]:
     """The layouts of a training run on nodes of `gpus_per_node` GPUs."""
     return tuple(
-        way if way.nodes == nodes else replace(way, nodes=nodes)
+        way if way.nodes == nodes else way._replace(nodes=nodes)
         for nodes in NODES
         if nodes == 1 or nodes * gpus_per_node <= max_gpus
         if (trainers := trainer_shape(workload, gpus_per_node, nodes)) is not None
@@ -86,6 +86,7 @@ def layouts_on(
     can do that.
     """
     gpus = gpus_per_node * nodes
+    recomputations = _recomputations(workload, in_part)
     degrees = product(
         _tensor_degrees(gpus_per_node, shape, workload),
         _stages(shape, workload),
@@ -99,13 +100,10 @@ def layouts_on(
             _expert_degrees(ranks * cp, tp, shape, workload),
             _micro_batches(workload, ranks),
             _shardings(workload, ranks, nodes),
-            _recomputations(workload),
+            recomputations,
         )
-        for ep, micro, sharding, recomputation in rest:
-            way = TrainingWay(tp, pp, cp, ep, micro, sharding, recomputation, nodes)
-            yield way
-            if in_part and workload.recomputation is None and recomputation is Recomputation.FULL:
-                yield from (replace(way, recomputed_share=share) for share in _shares(workload))
+        for ep, micro, sharding, (recomputation, share) in rest:
+            yield TrainingWay(tp, pp, cp, ep, micro, sharding, recomputation, nodes, share)
 
 
 def _tensor_degrees(gpus_per_node: int, shape: Shape, workload: Training) -> list[int]:
@@ -160,9 +158,9 @@ def _shardings(workload: Training, ranks: int, nodes: int) -> list[Sharding]:
     return [s for s in SHARDINGS[workload.framework] if s is not Sharding.HSDP or nodes > 1]
 
 
-def _shares(workload: Training) -> tuple[float, ...]:
-    return PARTS_RECOMPUTED if workload.framework in PIPELINE_PARALLEL else ()
-
-
-def _recomputations(workload: Training) -> list[Recomputation]:
-    return list(Recomputation) if workload.recomputation is None else [workload.recomputation]
+def _recomputations(workload: Training, in_part: bool) -> list[tuple[Recomputation, float]]:
+    """What is computed again, and of how many of the layers where all of a layer is."""
+    if workload.recomputation is not None:
+        return [(workload.recomputation, 1.0)]
+    shares = PARTS_RECOMPUTED if in_part and workload.framework in PIPELINE_PARALLEL else ()
+    return [(kind, share) for kind in Recomputation for share in (1.0, *(shares if kind is Recomputation.FULL else ()))]

@@ -160,7 +160,7 @@ def test_nothing_is_negative_and_the_parts_add_up(numbers_of, architecture, h100
 def test_more_tokens_never_need_less(numbers_of, architecture, h100, laid_out, field, factor):
     work, machine = workload(architecture), cluster(h100, 8)
     if field == "micro_batch":
-        small, large = laid_out, replace(laid_out, micro_batch=laid_out.micro_batch * factor)
+        small, large = laid_out, laid_out._replace(micro_batch=laid_out.micro_batch * factor)
         assert (
             numbers_of(work, machine, small).memory.kept.activations
             <= numbers_of(work, machine, large).memory.kept.activations * factor

@@ -1,7 +1,7 @@
-"""The ways of training that the search tries, one machine's after another, and the best of them."""
+"""The ways of training that the search tries, several machines' in one block, and the best of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import choice_of, with_nodes
 from gpuplanner.engine.ranges import ranged
 from gpuplanner.engine.search.checks import Array, Check, Failure, passing
+from gpuplanner.engine.search.columns import joined, taken
 from gpuplanner.engine.search.result import Broken, Candidate
 from gpuplanner.engine.search.space import Computed, Prepared
 from gpuplanner.engine.training_choice import reluctance, shape_of
@@ -53,7 +54,10 @@ class _Ways:
 
 @dataclass(frozen=True, slots=True)
 class _Results:
+    """Those layouts of one machine that fit: `rows` of its `ways`."""
+
     ways: tuple[TrainingWay, ...]
+    rows: Array
     needed: Array
     usable: float
     step_s: Array
@@ -88,7 +92,35 @@ class TrainingSpace:
         return Prepared(machine, len(layouts.ways), ways)
 
     def compute(self, block: Sequence[Prepared]) -> Sequence[Computed]:
-        return [self._computed(prepared.ways) for prepared in block]
+        """Memory of all layouts, and time of those that fit: most do not, and memory costs a tenth of time."""
+        ways: list[_Ways] = [prepared.ways for prepared in block]
+        counts = [prepared.rows for prepared in block]
+        layouts = joined([each.layouts.numbers for each in ways], counts)
+        software = joined([each.software for each in ways], counts)
+        hardware = joined([each.hardware for each in ways], counts)
+        part = split(self._model, hardware, layouts)
+        held = rollout_numbers(self._model, software, hardware, layouts).held
+        needed = memory_numbers(self._model, software, layouts, part, held).needed
+        starts = np.cumsum([0, *counts])
+        own = np.split(np.broadcast_to(np.asarray(needed), int(starts[-1])), starts[1:-1])
+        checked = [self._checked(each, needs) for each, needs in zip(ways, own, strict=True)]
+        left = [np.zeros(0, dtype=np.intp) if isinstance(p, Failure) else np.flatnonzero(p) for _, p in checked]
+        rows = np.concatenate([start + places for start, places in zip(starts, left, strict=False)])
+        if not len(rows):
+            return [
+                Computed(checks, each.layouts.nodes, None, None)
+                for each, (checks, _) in zip(ways, checked, strict=True)
+            ]
+        numbers = training_numbers(self._model, taken(software, rows), taken(hardware, rows), taken(layouts, rows))
+        ends = np.cumsum([len(places) for places in left])[:-1]
+        rate, step_s, mfu = (
+            np.split(np.broadcast_to(np.asarray(column), rows.shape), ends)
+            for column in (numbers.tokens_per_s, numbers.time.step, numbers.mfu)
+        )
+        return [
+            self._computed(ways[i], checked[i][0], left[i], own[i], rate[i], step_s[i], mfu[i])
+            for i in range(len(ways))
+        ]
 
     def best(self, machine: Machine, computed: Computed, passing: Array) -> Candidate:
         found: _Results = computed.results
@@ -116,45 +148,33 @@ class TrainingSpace:
             )
         return self._laid_out[key]
 
-    def _computed(self, ways: _Ways) -> Computed:
-        """Memory of all layouts, and time of those that fit: most do not, and memory costs a tenth of time."""
-        layouts, hardware = ways.layouts, ways.hardware
-        constraints = self._plan.constraints
-        usable = float(hardware.usable_bytes)
-        part = split(self._model, hardware, layouts.numbers)
-        held = rollout_numbers(self._model, ways.software, hardware, layouts.numbers).held
-        needed = memory_numbers(self._model, ways.software, layouts.numbers, part, held).needed
-        needed = np.broadcast_to(np.asarray(needed), layouts.nodes.shape)
+    def _checked(self, ways: _Ways, needed: Array) -> tuple[list[Check], Array | Failure]:
+        """The constraints on memory and size, and which of the layouts keep them."""
+        layouts, constraints = ways.layouts, self._plan.constraints
+        usable = float(ways.hardware.usable_bytes)
         checks = [
             Check(Broken.MEMORY, needed, usable, Unit.BYTE),
             Check(Broken.HEADROOM, needed, usable * (1.0 - constraints.memory_free_share), Unit.BYTE),
         ]
         if constraints.max_gpus is not None:
             checks.append(Check(Broken.MAX_GPUS, layouts.gpus, float(constraints.max_gpus), Unit.COUNT))
-        left = passing(np.ones(layouts.nodes.shape, dtype=bool), checks)
-        if isinstance(left, Failure):
+        return checks, passing(np.ones(layouts.nodes.shape, dtype=bool), checks)
+
+    def _computed(
+        self, ways: _Ways, checks: list[Check], rows: Array, needed: Array, rate: Array, step_s: Array, mfu: Array
+    ) -> Computed:
+        """What is known of one machine: `rows` of its layouts fit, and have a rate, a time and a utilisation."""
+        layouts = ways.layouts
+        if not len(rows):
             return Computed(checks, layouts.nodes, None, None)
-        rows = np.flatnonzero(left)
-        gpus = layouts.gpus[rows]
-        numbers = training_numbers(
-            self._model, ways.software, replace(hardware, gpus=gpus), _rows(layouts.numbers, rows)
-        )
-        rate = np.broadcast_to(np.asarray(numbers.tokens_per_s), rows.shape)
-        results = _Results(
-            tuple(layouts.ways[i] for i in rows),
-            needed[rows],
-            usable,
-            np.broadcast_to(np.asarray(numbers.time.step), rows.shape),
-            rate,
-            np.broadcast_to(np.asarray(numbers.mfu), rows.shape),
-        )
+        results = _Results(layouts.ways, rows, needed[rows], float(ways.hardware.usable_bytes), step_s, rate, mfu)
         tokens, deadline = self._workload.tokens_in_all, self._workload.deadline_s
         job_s = None if tokens is None else np.asarray(job_seconds(tokens, rate))
         in_time = [Check(Broken.DEADLINE, job_s, deadline, Unit.SECOND)] if deadline and job_s is not None else []
         return Computed(in_time, layouts.nodes[rows], job_s, results)
 
     def _candidate(self, machine: Machine, computed: Computed, found: _Results, place: int) -> Candidate:
-        way = found.ways[place]
+        way = found.ways[int(found.rows[place])]
         whole = with_nodes(machine, way.nodes)
         job_s = None if computed.job_s is None else float(computed.job_s[place])
         rate = float(found.tokens_per_s[place])
@@ -193,12 +213,6 @@ class TrainingSpace:
             usable_figure(found.usable, machine.gpu), ranged(float(found.needed[place]), Unit.BYTE, self._memory_spread)
         )
         return Candidate(whole, shown, plan, fit, found.usable - float(found.needed[place]), metrics)
-
-
-def _rows(layouts: LayoutNumbers, rows: Array) -> LayoutNumbers:
-    """The same layouts, some rows of them."""
-    arrays = ((f.name, getattr(layouts, f.name)) for f in fields(layouts))
-    return replace(layouts, **{name: value[rows] for name, value in arrays if isinstance(value, np.ndarray)})
 
 
 def _costs(machine: Machine, tokens_per_s: float, job_s: float | None) -> Mapping[str, float]:
