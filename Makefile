@@ -1,7 +1,7 @@
 # `make run` opens the window, `make test` checks everything; each sets up what it needs first.
 # PYTHON=/path/to/python3.12 uses that interpreter; ARGS="…" goes to gpuplanner or to pytest.
 
-.PHONY: run test lint format messages screenshots lock accuracy accuracy-fit accuracy-diff
+.PHONY: run test fuzz lint format messages screenshots lock accuracy accuracy-fit accuracy-diff
 
 IN := .venv/bin/python
 export PYTHON
@@ -12,6 +12,11 @@ run:
 test:
 	@sh packaging/setup.sh test
 	@sh packaging/check.sh test $(ARGS)
+
+# Plans at the limits of their fields and damaged stores, many more of each than `make test` tries (an hour or so).
+fuzz:
+	@sh packaging/setup.sh test
+	@GPUPLANNER_FUZZ=$${GPUPLANNER_FUZZ:-40} $(IN) -m pytest -q tests/engine/test_corners.py tests/store/test_damage.py $(ARGS)
 
 lint:
 	@sh packaging/setup.sh test

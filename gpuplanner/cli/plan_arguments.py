@@ -92,7 +92,7 @@ def _model(text: str, context: Context) -> dict[str, Any]:
     if text and (is_there(path) or path.suffix.lower() in MODEL_FILES):
         read = read_model_file(path)
         architecture = read.architecture.model_dump(mode="json")
-        return {"architecture": architecture, "read_from": path.name}
+        return {"architecture": architecture, "read_from": read.read_from}
     return {"catalog_id": _id_of(text, "model", context)}
 
 

@@ -95,6 +95,7 @@ def _values(candidate: Candidate) -> dict[str, float]:
 def _data(result: SearchResult, options: argparse.Namespace, context: Context) -> dict[str, Any]:
     return {
         "configurations": result.configurations,
+        "remarks": [message_data(remark, context.translator) for remark in result.remarks],
         "candidates": [
             {
                 "fit": c.fit.value,

@@ -3,7 +3,7 @@
 A new kind is a type in `workload/`, a module here, and one entry of `KINDS`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -19,8 +19,10 @@ from gpuplanner.engine.search.serving import ServingSpace
 from gpuplanner.engine.search.space import Space
 from gpuplanner.engine.search.training import TrainingSpace
 from gpuplanner.engine.serving import estimate_serving
+from gpuplanner.engine.serving_remarks import lengths_unmet
 from gpuplanner.engine.support import Needs, serving_needs, training_needs, vision_needs
 from gpuplanner.engine.training import estimate_training
+from gpuplanner.messages import Message
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.science import Science
@@ -43,7 +45,8 @@ class Kind:
     verdict, for each of three places the first that is known; `capacity`: how much the machine could do.
 
     `needs`: the software that is needed; `inputs`: what a person gives, as formulas call it; `rate_goal`: the items a
-    second that are asked for; `room_is_all`: no time is asked for, so that it is enough to hold the run.
+    second that are asked for; `room_is_all`: no time is asked for, so that it is enough to hold the run;
+    `unmet_anywhere`: what of a workload with its model no machine can do.
     """
 
     estimate: Estimator
@@ -58,6 +61,7 @@ class Kind:
     inputs: Callable[[Any], Mapping[str, Any]] = lambda workload: workload.model_dump()
     rate_goal: Callable[[Any], float | None] = lambda _workload: None
     room_is_all: Callable[[Any], bool] = lambda _workload: False
+    unmet_anywhere: Callable[[Any, Any], Iterator[Message]] = lambda _workload, _subject: iter(())
 
 
 def _as(wanted: type[W], plan: Plan) -> W:
@@ -95,6 +99,7 @@ KINDS: Mapping[str, Kind] = {
         (("tpot_s",), ("ttft_s",), ("usd_per_mtoken", "output_tokens_per_s")),
         ("output_tokens_per_s", "resident_sequences", "max_concurrency", "max_length"),
         needs=serving_needs,
+        unmet_anywhere=lengths_unmet,
     ),
     "training": Kind(
         estimate_training,

@@ -180,6 +180,11 @@ def _unmet(
     if runs and result.saturated:
         most = str(show(float(result.request_per_s), Unit.REQUEST_PER_S, Display()))
         yield msg("serving.saturated", rate=workload.request_rate or 0.0, most=most)
+    yield from lengths_unmet(workload, model)
+
+
+def lengths_unmet(workload: Serving, model: ModelArchitecture) -> Iterator[Message]:
+    """Lengths that no machine can serve: beyond the plan's own limit, or what the model was made for."""
     asked = workload.input_tokens + workload.output_tokens
     length = workload.max_length or asked
     if asked > length:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpuplanner.engine import changes
 from gpuplanner.engine.changes import GOODNESS, advised
 from gpuplanner.engine.estimate import Fit
 from gpuplanner.engine.estimating import estimate
@@ -253,3 +254,23 @@ def test_other_machines_come_last_the_smallest_first(advise, shipped_catalog):
         choices = [change.plan.machine for change in made.changes[len(ids) - machines :]]
         sizes = [c.gpus * shipped_catalog.gpus[c.gpu_id].properties["memory_bytes"].value for c in choices]
         assert sizes == sorted(sizes)
+
+
+def test_what_nothing_mends_is_given_up_after_a_while(advise, monkeypatch):
+    tried = []
+
+    def counted(plan, *rest):
+        tried.append(plan)
+        return estimate(plan, *rest)
+
+    monkeypatch.setattr(changes, "estimate", counted)
+    plan = Serving(
+        model=ModelChoice(catalog_id="meta-llama/Meta-Llama-3.1-70B"),
+        input_tokens=12_675,
+        concurrency=None,
+        request_rate=500.0,
+        ttft_goal_s=1e-6,
+    )
+    _, made = advise(plan, "nvidia-l40s", 7)
+    assert not made.changes
+    assert 20 < len(tried) <= 2 * changes.MOST_EFFORT / changes.RATE_EFFORT + 2

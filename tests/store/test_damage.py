@@ -95,9 +95,10 @@ def test_any_damage_is_opened_or_set_aside(filled: Path, place: float, count: in
     assert "new" in readable(store)
 
 
-def test_no_byte_that_changes_hides_a_plan_without_a_word(filled: Path) -> None:
+@pytest.mark.parametrize("seed", range(4, 4 + int(os.environ.get("GPUPLANNER_FUZZ", "1"))))
+def test_no_byte_that_changes_hides_a_plan_without_a_word(filled: Path, seed: int) -> None:
     """A small fuzzer: bits, bytes, pages, the header and the schema, each from the same whole file."""
-    whole, dice, noted = filled.read_bytes(), random.Random(4), 0
+    whole, dice, noted = filled.read_bytes(), random.Random(seed), 0
     for _ in range(60):
         content = bytearray(whole)
         for _ in range(dice.choice([1, 1, 30])):

@@ -83,7 +83,7 @@ class SearchResult:
 
     `configurations`: how many ways of running were computed. `cancelled`: the search was stopped, so both are partial.
     `nearest`: of the rejections those of offers that the choice of providers, regions and GPUs leaves.
-    `remarks`: what a person should know who finds too few candidates.
+    `remarks`: what a person should know who finds too few candidates, and what no machine can do whatever its rank.
     """
 
     candidates: tuple[Candidate, ...]

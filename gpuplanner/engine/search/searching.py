@@ -79,7 +79,8 @@ def search(
         progress(done / len(groups))
     rejections = furthest_first(rejected)
     nearest = tuple(rejection for rejection in rejections if _wanted(asked, rejection))
-    remarks = tuple(_remarks(asked, catalog))
+    anywhere = KINDS[plan.workload.kind].unmet_anywhere(plan.workload, subject)
+    remarks = (*anywhere, *_remarks(asked, catalog))
     return SearchResult(ranked(plan, candidates), rejections, computed, stopped, remarks, nearest)
 
 
