@@ -147,8 +147,8 @@ def beside_peers(rows: Sequence[Mapping[str, str]]) -> str:
     header = ("peer", "family", "column", "numbers", "ours: median", "ours: p90", "peer: median", "peer: p90")
     text = (
         "Each was asked for the rows that it has a way to be asked for (`tests/accuracy/peers.py` says how), with its "
-        "own defaults where a row leaves something open. Ours is on the same rows, to which it is fitted: what it gives "
-        "without their source stands above. llm-analysis is given a utilisation of 0.5, as its own notes suggest."
+        "own defaults where a row leaves something open. Ours is on the same rows, to which it is fitted: what it "
+        "gives without their source stands above. llm-analysis is given a utilisation of 0.5, as its own notes suggest."
     )
     return f"## Beside other estimators\n\n{text}\n\n" + table(header, told, left=3)
 
