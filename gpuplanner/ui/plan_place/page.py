@@ -229,7 +229,7 @@ class PlanPage(Page):
         picker.open_below(owner, 460)
 
     def _offered(self, field: Field, query: str) -> Sequence[PickItem]:
-        return limit_items(field, self.presenter.facts.catalog, query)
+        return limit_items(field, self.presenter.facts.catalog, query, self._appearance)
 
     # --- Showing ------------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from gpuplanner.catalog.entries import GpuProperty, Model
+from gpuplanner.catalog.entries import Gpu, GpuProperty, Model
 from gpuplanner.catalog.names import Resolution
 from gpuplanner.catalog.parameters import active_parameters, total_parameters
 from gpuplanner.catalog.table.values import natural_key
@@ -16,7 +16,7 @@ from gpuplanner.ui.palette.items import match
 from gpuplanner.ui.plan_place.machines.machine_rows import row_id
 from gpuplanner.ui.plan_place.picker import PickItem
 from gpuplanner.ui.plan_place.wizard.fields import Control, Field
-from gpuplanner.units import Unit
+from gpuplanner.units import GIB, Unit
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import GpuSlice, MachineChoice
 
@@ -24,6 +24,7 @@ MOST = 60
 BEST = "best"
 _COUNTED = re.compile(r"^\s*(\d{1,6})\s*(?:[x×*]\s*|\s)(.+)$", re.IGNORECASE)
 _SLICE = re.compile(r"\d{1,2}g\.\d{1,4}gb", re.IGNORECASE)
+_SIZE = re.compile(r"(?<![\d.])(\d{1,4})\s*gi?b")
 _USUAL_COUNTS = (1, 2, 4, 8)
 
 
@@ -72,8 +73,7 @@ def machine_items(
     bought = appearance.text("planui.machine.bought")
     for score, gpu in gpus[:12]:
         if score > 0 and wanted.strip():
-            memory = gpu.known(GpuProperty.MEMORY_BYTES)
-            size = str(appearance.show(memory.value, Unit.BYTE)) if memory else ""
+            size = memory_size(gpu, appearance)
             for number in (count,) if count else _USUAL_COUNTS:
                 choice = MachineChoice(gpu_id=gpu.id, gpus=number, per_node=min(number, 8))
                 items.append(PickItem(row_id(choice), f"{number} × {gpu.name}", bought, size))
@@ -136,8 +136,8 @@ def choice_of_row(item_id: str) -> MachineChoice | None:
     return None
 
 
-def limit_items(field: Field, catalog: Any, query: str) -> Sequence[PickItem]:
-    """What a limit of several can name: providers, regions, GPUs, each with how many offers there are."""
+def limit_items(field: Field, catalog: Any, query: str, appearance: Appearance) -> Sequence[PickItem]:
+    """What a limit of several can name: providers, regions, GPUs with their memory, each with how many offers."""
     if catalog is None:
         return ()
     counts: dict[str, int] = {}
@@ -151,11 +151,39 @@ def limit_items(field: Field, catalog: Any, query: str) -> Sequence[PickItem]:
                 names = {instance.gpu_id} if instance.gpu_id else set()
         for name in names:
             counts[name] = counts.get(name, 0) + 1
+    sizes: dict[str, str] = {}
+    searched = {name: (name,) for name in counts}
     if field.control is Control.GPU or field.name == "gpus":
         titles = {gpu.id: gpu.name for gpu in catalog.gpus.values()}
         counts = {gpu_id: counts.get(gpu_id, 0) for gpu_id in titles}
+        sizes = {gpu.id: memory_size(gpu, appearance) for gpu in catalog.gpus.values()}
+        searched = {gpu.id: (gpu.name, gpu.id, *gpu.aliases, _size_words(gpu)) for gpu in catalog.gpus.values()}
     else:
         titles = {name: name for name in counts}
-    found = [(item_id, count) for item_id, count in counts.items() if match(query, titles[item_id], item_id) > 0]
+    found = [(item_id, count) for item_id, count in counts.items() if _finds(query, *searched[item_id])]
     found.sort(key=lambda pair: (-pair[1], titles[pair[0]].casefold()))
-    return [PickItem(item_id, titles[item_id], str(count) if count else "") for item_id, count in found]
+    return [
+        PickItem(item_id, titles[item_id], str(count) if count else "", sizes.get(item_id, ""))
+        for item_id, count in found
+    ]
+
+
+def memory_size(gpu: Gpu, appearance: Appearance) -> str:
+    """How much memory a GPU has; empty when that is not known."""
+    memory = gpu.known(GpuProperty.MEMORY_BYTES)
+    return str(appearance.show(memory.value, Unit.BYTE)) if memory is not None else ""
+
+
+def _size_words(gpu: Gpu) -> str:
+    """The size as people type it, with and without a gap: datasheets say GB and mean GiB."""
+    memory = gpu.known(GpuProperty.MEMORY_BYTES)
+    size = f"{memory.value / GIB:.0f}" if memory is not None else ""
+    return f"{size}GB {size} GB {size}GiB {size} GiB {gpu.name}" if size else gpu.name
+
+
+def _finds(query: str, *texts: str) -> bool:
+    """Whether one of the texts has what is typed; a size is found as a whole: 4GB is not 24GB."""
+    sizes = set(_SIZE.findall(query.lower()))
+    if sizes:
+        return any(sizes <= set(_SIZE.findall(text.lower())) for text in texts) and match(query, *texts) > 0
+    return match(query, *texts) > 0

@@ -10,7 +10,7 @@ FIELD = next(field for field in fields_of("rendering") if field.name == "known_g
 
 def test_one_gpu_is_picked_and_stands_there_by_its_name(qtbot, appearance, shipped_catalog):
     assert FIELD.control is Control.GPU
-    row = make_row(appearance, FIELD, lambda field, query: limit_items(field, shipped_catalog, query))
+    row = make_row(appearance, FIELD, lambda field, query: limit_items(field, shipped_catalog, query, appearance))
     assert isinstance(row, GpuRow)
     qtbot.addWidget(row)
     row.set_value("nvidia-rtx-4090")
@@ -22,9 +22,9 @@ def test_one_gpu_is_picked_and_stands_there_by_its_name(qtbot, appearance, shipp
     assert row._box.toolTip() == "L40S"
 
 
-def test_all_gpus_of_the_catalog_are_offered(shipped_catalog):
-    offered = {item.id for item in limit_items(FIELD, shipped_catalog, "")}
+def test_all_gpus_of_the_catalog_are_offered(shipped_catalog, appearance):
+    offered = {item.id for item in limit_items(FIELD, shipped_catalog, "", appearance)}
     assert offered == set(shipped_catalog.gpus)
-    named = [item.id for item in limit_items(FIELD, shipped_catalog, "RTX 4090 D")]
+    named = [item.id for item in limit_items(FIELD, shipped_catalog, "RTX 4090 D", appearance)]
     assert "nvidia-rtx-4090-d" in named
     assert "nvidia-l40s" not in named

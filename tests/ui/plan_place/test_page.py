@@ -134,7 +134,7 @@ def test_undo_takes_back_what_was_typed_and_names_it(page, settled):
     assert row.target.text() == "96"
 
 
-def test_ctrl_z_in_a_field_undoes_the_plan_and_not_the_letters(qtbot, open_session, workspace):
+def test_ctrl_z_in_a_field_undoes_the_plan_and_not_the_letters(qtbot, workspace, open_session):
     session = open_session((plan_place(),), workspace)
     session.window.go(Location("plan", "preset/chat-70b"))
     page = session.window.current_page()
@@ -458,11 +458,11 @@ def test_the_machine_picker_takes_a_count(page, appearance, workspace):
     assert offered.instance_id in catalog.instances
 
 
-def test_limits_name_what_the_catalog_has(page):
+def test_limits_name_what_the_catalog_has(page, appearance):
     catalog = page.presenter.facts.catalog
     rows = {r.field.name: r for r in page.wizard.rows("serving")}
-    assert "AWS" in {i.id for i in limit_items(rows["providers"].field, catalog, "")}
-    assert {i.id for i in limit_items(rows["gpus"].field, catalog, "h200")} <= set(catalog.gpus)
+    assert "AWS" in {i.id for i in limit_items(rows["providers"].field, catalog, "", appearance)}
+    assert {i.id for i in limit_items(rows["gpus"].field, catalog, "h200", appearance)} <= set(catalog.gpus)
     rows["providers"].edited.emit(("AWS",))
     assert page.presenter.plan.constraints.providers == ("AWS",)
 

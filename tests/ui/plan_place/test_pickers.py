@@ -2,7 +2,10 @@
 
 import pytest
 
-from gpuplanner.ui.plan_place.pickers import model_items
+from gpuplanner.catalog.entries import GpuProperty
+from gpuplanner.ui.plan_place.pickers import limit_items, model_items
+from gpuplanner.ui.plan_place.wizard.fields import limit_fields
+from gpuplanner.units import GIB
 
 
 @pytest.mark.parametrize("query", ["", "qwen3"])
@@ -11,3 +14,18 @@ def test_the_model_picker_sorts_sizes_as_numbers(shipped_catalog, appearance, qu
     titles = [item.title for item in model_items(models, query, appearance, "")]
     wanted = ["Qwen3-0.6B", "Qwen3-1.7B", "Qwen3-4B", "Qwen3-8B", "Qwen3-14B", "Qwen3-32B"]
     assert [title for title in titles if title in wanted] == wanted
+
+
+def test_gpus_say_their_memory_and_are_found_by_it(shipped_catalog, appearance):
+    field = next(field for field in limit_fields() if field.name == "gpus")
+    for query in ("24GB", "24 gb", "24GiB"):
+        found = limit_items(field, shipped_catalog, query, appearance)
+        assert "nvidia-rtx-4090" in {item.id for item in found}
+        assert "nvidia-h100-sxm5-80gb" not in {item.id for item in found}
+        sizes = {shipped_catalog.gpus[item.id].value(GpuProperty.MEMORY_BYTES) for item in found}
+        assert all(round(size / GIB) == 24 or round(size / 1e9) == 24 for size in sizes)
+    assert not {"nvidia-rtx-4090"} & {i.id for i in limit_items(field, shipped_catalog, "4GB", appearance)}
+    every = limit_items(field, shipped_catalog, "", appearance)
+    h100 = next(item for item in every if item.id == "nvidia-h100-sxm5-80gb")
+    assert h100.detail.startswith("80")
+    assert {i.id for i in limit_items(field, shipped_catalog, "h100 80GB", appearance)} <= {i.id for i in every}

@@ -60,6 +60,11 @@ class QuestionsCard(Card):
         self.problem.hide()
         self.view.hide()
         self.choice.chosen.connect(self.ask)
+        appearance.languageChanged.connect(self._name_choice)
+        self._name_choice()
+
+    def _name_choice(self) -> None:
+        self.choice.setAccessibleName(self._appearance.text("answers.card.choose"))
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, super().minimumSizeHint().height())
