@@ -34,6 +34,7 @@ from gpuplanner.engine.serving_memory import longest_request_tokens
 from gpuplanner.engine.serving_model import cache_precision_of, model_numbers, precision_of
 from gpuplanner.engine.serving_numbers import ServingNumbers, load_numbers, serving_numbers
 from gpuplanner.engine.serving_parts import step_parts
+from gpuplanner.engine.serving_pool_fit import PoolLack, fit_with, pool_lack
 from gpuplanner.engine.serving_remarks import memory_reason, remarks, unmet
 from gpuplanner.engine.verdict import usable_figure, verdict
 from gpuplanner.figures import Certainty, Figure, Rung
@@ -159,15 +160,13 @@ def _fit(
     if fit is Fit.DOES_NOT_FIT:
         return fit, reason
     numbers, share = result.memory, float(server.memory_share)
-    if not numbers.starts:
+    offered = None if load.request_per_s is not None else load.concurrency / way.replicas
+    lack = pool_lack(numbers, result.resident, result.places, offered, spreads.beside_weights)
+    if lack is PoolLack.ONE_REQUEST:
         held = longest_request_tokens(model, server, way, numbers.cache_layers, numbers.pool_bytes)
-        return Fit.DOES_NOT_FIT, memory_reason(result, memory, workload, share, float(held))
-    offered = load.concurrency / way.replicas
-    if load.request_per_s is None and result.resident < min(offered, result.places + 1) - 1e-9:
-        return Fit.TIGHT, memory_reason(result, memory, workload, share, waiting=True)
-    slack = beside_weights(numbers) * (spreads.beside_weights.high - 1)
-    if fit is Fit.FITS and numbers.pool_bytes - slack < numbers.reserved_sequence_bytes:
-        return Fit.TIGHT, memory_reason(result, memory, workload, share)
+        return fit_with(fit, lack), memory_reason(result, memory, workload, share, float(held))
+    if fit_with(fit, lack) is not fit or lack is PoolLack.PLACES:
+        return Fit.TIGHT, memory_reason(result, memory, workload, share, waiting=lack is PoolLack.PLACES)
     return fit, reason
 
 

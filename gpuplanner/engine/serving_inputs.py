@@ -223,3 +223,9 @@ def take(numbers: T, index: NDArray[Any]) -> T:
     """The rows `index` of a value made by `stack`."""
     columns = {f.name: getattr(numbers, f.name) for f in fields(numbers)}  # type: ignore[arg-type]  # a dataclass of numbers
     return type(numbers)(**{n: c[index] if isinstance(c, np.ndarray) else c for n, c in columns.items()})
+
+
+def at(numbers: T, row: int) -> T:
+    """One configuration of a value whose fields may be arrays."""
+    columns = {f.name: getattr(numbers, f.name) for f in fields(numbers)}  # type: ignore[arg-type]  # a dataclass of numbers
+    return type(numbers)(**{n: c[row].item() if isinstance(c, np.ndarray) else c for n, c in columns.items()})

@@ -15,14 +15,18 @@ from gpuplanner.engine.machines import choice_of, with_nodes
 from gpuplanner.engine.search.checks import Array, Check
 from gpuplanner.engine.search.result import Broken, Candidate
 from gpuplanner.engine.search.space import Computed, Prepared
-from gpuplanner.engine.serving import estimate_serving
 from gpuplanner.engine.serving_choice import degrees_of, shape_of
+from gpuplanner.engine.serving_figures import beside_weights, spreads_of, with_certain_part
 from gpuplanner.engine.serving_flags import heeded
-from gpuplanner.engine.serving_inputs import GpuNumbers, ServerNumbers, WayNumbers, stack, take
-from gpuplanner.engine.serving_machine import gpu_numbers, server_numbers
+from gpuplanner.engine.serving_inputs import GpuNumbers, ServerNumbers, WayNumbers, at, stack, take
+from gpuplanner.engine.serving_machine import Found, gpu_numbers, server_numbers
+from gpuplanner.engine.serving_memory import MemoryNumbers
 from gpuplanner.engine.serving_model import model_numbers, precision_of
 from gpuplanner.engine.serving_numbers import ServingNumbers, load_numbers, serving_numbers
+from gpuplanner.engine.serving_pool_fit import fit_with, pool_lack
 from gpuplanner.engine.serving_ways import COPIES, ServingWays, serving_ways
+from gpuplanner.engine.verdict import usable_figure, verdict
+from gpuplanner.figures import Rung
 from gpuplanner.units import HOURS_PER_MONTH, Unit
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.serving import Serving
@@ -36,19 +40,27 @@ class _Ways:
     alone: GpuNumbers
     networked: GpuNumbers
     server: ServerNumbers
+    rung: Rung
 
 
 @dataclass(frozen=True, slots=True)
 class _Results:
-    """The ways of one machine, computed. `fits`: verdicts by place; offers of the same hardware share them."""
+    """The ways of one machine, computed. `fits`: verdicts by place; offers of the same hardware share them.
+
+    `memory`: of all machines of the block, this one's from row `start` on; `rung`: what it stands on.
+    """
 
     fits: dict[int, Fit]
     ways: ServingWays
+    memory: MemoryNumbers
+    start: int
+    rung: Rung
     usable: float
     needed: Array
     ttft_s: Array
     tpot_s: Array
     resident: Array
+    places: Array
     at_work: Array
     request_per_s: Array
     output_tokens_per_s: Array
@@ -60,7 +72,6 @@ class ServingSpace:
     def __init__(self, plan: Plan, workload: Serving, model: ModelArchitecture, efficiencies: Efficiencies) -> None:
         self._plan = plan
         self._workload = workload
-        self._architecture = model
         self._efficiencies = efficiencies
         self._precision = precision_of(model, workload.weight_precision)
         self._model = model_numbers(model, workload.weight_precision, workload.kv_precision, efficiencies)
@@ -73,10 +84,11 @@ class ServingSpace:
         ways = self._ways(machine.gpus_per_node, spanning)
         if ways is None:
             return None
-        alone = self._gpu(machine)
-        networked = self._gpu(with_nodes(machine, 2)) if spanning else alone
+        found = self._gpu(machine)
+        alone = found.numbers
+        networked = self._gpu(with_nodes(machine, 2)).numbers if spanning else alone
         server = server_numbers(self._workload, machine.gpu, self._efficiencies)
-        return Prepared(machine, len(ways.nodes), _Ways(ways, alone, networked, server))
+        return Prepared(machine, len(ways.nodes), _Ways(ways, alone, networked, server, found.rung))
 
     def compute(self, block: Sequence[Prepared]) -> Sequence[Computed]:
         prepared: list[_Ways] = [p.ways for p in block]
@@ -94,7 +106,7 @@ class ServingSpace:
         columns = _columns(found, way, len(place))
         ends = np.cumsum(rows)
         return [
-            self._computed(p, columns, slice(end - count, end))
+            self._computed(p, found.memory, columns, slice(end - count, end))
             for p, count, end in zip(prepared, rows, ends, strict=True)
         ]
 
@@ -116,16 +128,16 @@ class ServingSpace:
             self._laid_out[key] = serving_ways(gpus_per_node, self._shape, degrees, spanning)
         return self._laid_out[key]
 
-    def _gpu(self, machine: Machine) -> GpuNumbers:
+    def _gpu(self, machine: Machine) -> Found:
         server, eager = str(self._workload.server), heeded(self._workload).eager
-        return gpu_numbers(machine, self._precision, server, eager, self._efficiencies).numbers
+        return gpu_numbers(machine, self._precision, server, eager, self._efficiencies)
 
-    def _computed(self, prepared: _Ways, found: Mapping[str, Array], rows: slice) -> Computed:
+    def _computed(self, prepared: _Ways, memory: MemoryNumbers, found: Mapping[str, Array], rows: slice) -> Computed:
         ways = prepared.ways
         usable = float(prepared.alone.usable_bytes)
         own = {name: column[rows] for name, column in found.items()}
         short, needed = own.pop("short"), own["needed"]
-        results = _Results({}, ways, usable, **own)
+        results = _Results({}, ways, memory, rows.start, prepared.rung, usable, **own)
         constraints = self._plan.constraints
         checks = [
             Check(Broken.MEMORY, usable + short, usable, Unit.BYTE),
@@ -179,20 +191,21 @@ class ServingSpace:
         workload = self._workload.model_copy(update=degrees)
         plan = self._plan.model_copy(update={"workload": workload, "machine": choice_of(whole)})
         if place not in found.fits:
-            found.fits[place] = self._fit(plan, whole, way)
+            found.fits[place] = self._fit(machine, found, place)
         free = found.usable - float(found.needed[place])
         return Candidate(whole, way, plan, found.fits[place], free, metrics)
 
-    def _fit(self, plan: Plan, machine: Machine, way: Way) -> Fit:
+    def _fit(self, machine: Machine, found: _Results, place: int) -> Fit:
         """The verdict that the estimate of this very way gives."""
-        degrees = WayNumbers(
-            float(way.tensor_parallel),
-            float(way.pipeline_parallel),
-            float(way.replicas),
-            float(way.data_parallel),
-            float(way.expert_parallel),
-        )
-        return estimate_serving(plan, self._architecture, machine, self._efficiencies, degrees).fit
+        memory = at(found.memory, found.start + place)
+        spread = spreads_of(
+            self._efficiencies, found.rung, memory_rung=found.rung, server=self._workload.server.value
+        ).beside_weights
+        needed = with_certain_part(found.needed[place], beside_weights(memory), Unit.BYTE, spread)
+        fit, _ = verdict(usable_figure(found.usable, machine.gpu), needed)
+        load = self._load
+        offered = None if load.request_per_s is not None else load.concurrency / found.ways.replicas[place]
+        return fit_with(fit, pool_lack(memory, found.resident[place], found.places[place], offered, spread))
 
 
 def _columns(found: ServingNumbers, way: WayNumbers, rows: int) -> Mapping[str, Array]:
@@ -205,6 +218,7 @@ def _columns(found: ServingNumbers, way: WayNumbers, rows: int) -> Mapping[str, 
         "ttft_s": found.ttft_s,
         "tpot_s": found.tpot_s,
         "resident": found.resident,
+        "places": found.places,
         "at_work": found.at_work,
         "request_per_s": found.request_per_s,
         "output_tokens_per_s": found.output_tokens_per_s,
