@@ -47,14 +47,18 @@ class AttentionKind(StrEnum):
     NONE = "none"
 
 
+INDEX_BITS = 8.25
+"""Of one number of an indexer's keys: FP8 with a 4-byte scale for 128 of them (DeepSeek-V3.2)."""
+
+
 class Attention(Frozen):
     """Token mixing of one layer.
 
     `cache_elements_per_token`: numbers kept for each token in the KV cache of this layer (K and V of all KV heads; the
     latent and its rotary part for MLA; plus an indexer's keys); 0 for linear and state-space layers.
     `cache_shards`: over how many tensor-parallel ranks these numbers can be split (the KV heads; 1 for MLA: copied).
-    `index_elements_per_token`: how many of them are an indexer's keys, which servers keep in FP8 (a 4-byte scale for
-    each 128) whatever the KV precision.
+    `index_elements_per_token`: how many of them are an indexer's keys, which servers keep at `INDEX_BITS` whatever the
+    KV precision.
     `state_elements`: numbers kept for each sequence whatever its length (recurrent state, convolution window);
     `state_bytes`: their size in the formats that the model asks for; `state_shards`: how far they can be split.
     `top_k_tokens`: past tokens that a sparse attention reads for each new one; None where it reads them all.

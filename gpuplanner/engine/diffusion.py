@@ -94,7 +94,7 @@ def _step_figure(
 def time_range(network: DiffusionNetwork, machine: Machine, efficiencies: Efficiencies) -> Spread:
     """The range of a time, from what left-out sources were off on this rung; wider for networks nobody measured."""
     if machine.gpu.vendor != "NVIDIA":
-        return unmeasured(msg("diffusion.why_vendor"))
+        return unmeasured(efficiencies, msg("diffusion.why_vendor"))
     rung = efficiencies.find(TABLE, machine.gpu, "utilisation").rung
     spread = _spread(efficiencies, f"time range {rung.value}", rung)
     if network.denoiser.kind not in MEASURED_UNETS:

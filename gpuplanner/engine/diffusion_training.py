@@ -79,7 +79,7 @@ def _trained(run: Run) -> Figure:
 def time_range(machine: Machine, efficiencies: Efficiencies) -> Spread:
     """The range of a time: three sources were measured, so it is wide whatever the GPU."""
     if machine.gpu.vendor != "NVIDIA":
-        return unmeasured(msg("diffusion.why_vendor"))
+        return unmeasured(efficiencies, msg("diffusion.why_vendor"))
     found = efficiencies.constants(TABLE, "training time range")
     rung = efficiencies.find(TABLE, machine.gpu, "utilisation").rung
     return Spread(found["low"], found["high"], rung, msg("diffusion.why_few_runs", points=found.points))

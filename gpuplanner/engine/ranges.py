@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
+from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.figures import Certainty, Figure, Rung
 from gpuplanner.messages import Message
 from gpuplanner.units import Unit
 
-UNMEASURED_LOW, UNMEASURED_HIGH = 0.4, 2.5
-"""The range of a number that no measurement stands behind."""
+UNMEASURED = "unmeasured_ranges"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,10 @@ class Spread:
     why: Message
 
 
-def unmeasured(why: Message) -> Spread:
+def unmeasured(efficiencies: Efficiencies, why: Message) -> Spread:
     """The spread of a number that no measurement stands behind."""
-    return Spread(UNMEASURED_LOW, UNMEASURED_HIGH, Rung.ROOFLINE, why)
+    ends = efficiencies.constants(UNMEASURED)
+    return Spread(ends["low"], ends["high"], Rung.ROOFLINE, why)
 
 
 def widened(spread: Spread, low: float, high: float, why: Message) -> Spread:

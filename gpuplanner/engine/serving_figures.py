@@ -56,7 +56,7 @@ def spread_of(efficiencies: Efficiencies, family: str, rung: Rung) -> Spread:
     try:
         found = efficiencies.constants(TABLE, f"{family}, {rung.value}")
     except MissingFactError:
-        return unmeasured(msg("serving.why.no_measurement"))
+        return unmeasured(efficiencies, msg("serving.why.no_measurement"))
     why = msg(f"serving.why.{rung.name.lower()}", points=found.points)
     return Spread(found["low"], found["high"], rung, why)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import inf
 
 from gpuplanner.catalog.architecture import (
+    INDEX_BITS,
     Attention,
     AttentionKind,
     LayerGroup,
@@ -25,8 +26,6 @@ from gpuplanner.workload.precision import KvPrecision, WeightPrecision
 FORMATS = "number_formats"
 EXL2 = "exl2"
 """ExLlamaV2's format is asked for by its average bits per weight: "exl2 4.0"."""
-INDEX_BITS = 8.25
-"""An indexer's keys: FP8 with a 4-byte scale for 128 of them (DeepSeek-V3.2), whatever the KV precision."""
 _WIDE = {"fp32": 4.0}
 
 

@@ -288,7 +288,7 @@ AUDIO_PER_CORE_S = 300.0
 def time_spread(engine: SpeechEngine, efficiencies: Efficiencies) -> Spread:
     """The range of times: of a program that no measurement is of, that of a number without any."""
     if engine is SpeechEngine.SERVER:
-        return unmeasured(msg("speech.why_unmeasured"))
+        return unmeasured(efficiencies, msg("speech.why_unmeasured"))
     return spread_of(efficiencies, "time range", "speech.why_time")
 
 

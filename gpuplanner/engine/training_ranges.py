@@ -20,7 +20,7 @@ def spread_of(efficiencies: Efficiencies, family: str, rung: Rung) -> Spread:
     try:
         found = efficiencies.constants(TABLE, f"{family}, {rung.value}")
     except MissingFactError:
-        return unmeasured(msg("training.why.no_measurement"))
+        return unmeasured(efficiencies, msg("training.why.no_measurement"))
     why = msg(f"training.why.{rung.name.lower()}", rows=found.points)
     return Spread(found["low"], found["high"], rung, why)
 

@@ -79,7 +79,7 @@ def training_run(
     family = "pretraining time" if workload.method in PRETRAINING else "fine-tuning time"
     measured = beside(workload, spread_of(efficiencies, family, rung_of(workload, machine.gpu, efficiencies)))
     if workload.generated_tokens:
-        measured = unmeasured(msg("training.why.rollout"))
+        measured = unmeasured(efficiencies, msg("training.why.rollout"))
     made = training_numbers(numbers, software, hardware, layout)
     passed, useful = made.split.passed_share, layout.useful_share
     return TrainingRun(

@@ -10,12 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpuplanner.engine.machines import bare
+from gpuplanner.engine.ranges import unmeasured
 from gpuplanner.engine.serving_inputs import LoadNumbers, WayNumbers, stack, take
 from gpuplanner.engine.serving_machine import gpu_numbers, server_numbers
 from gpuplanner.engine.serving_memory import longest_request_tokens, reserved_sequence_bytes
 from gpuplanner.engine.serving_model import model_numbers
 from gpuplanner.engine.serving_numbers import ServingNumbers, load_numbers, serving_numbers
 from gpuplanner.facts import MissingFactError
+from gpuplanner.figures import Rung
+from gpuplanner.messages import msg
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.serving import Server, Serving
 
@@ -181,3 +184,18 @@ def test_work_that_waits_in_line_has_the_pool_full(shipped_catalog, shipped_effi
     result = serving_numbers(numbers, found, flags, load, WayNumbers(1.0, 1.0, 1.0))
     assert result.resident == result.places
     assert result.ttft_s == inf
+
+
+@pytest.mark.parametrize(("kv_precision", "layer_bytes"), [("bf16", 576 * 2 + 132), ("fp8", 576 + 132)])
+def test_an_indexer_keeps_a_byte_a_number_and_a_scale_whatever_the_cache_is_kept_in(
+    shipped_catalog, shipped_efficiencies, kv_precision, layer_bytes
+):
+    """DeepSeek-V3.2: 61 layers of a latent of 512 + 64 numbers, and 128 of the indexer with 4 bytes of scale."""
+    model = shipped_catalog.models["deepseek-ai/DeepSeek-V3.2"].architecture
+    numbers = model_numbers(model, None, kv_precision, shipped_efficiencies)
+    assert sum(c.elements * c.bits / 8 for c in numbers.cache) == pytest.approx(61 * layer_bytes)
+
+
+def test_what_no_measurement_stands_behind_has_a_wide_range(shipped_efficiencies):
+    spread = unmeasured(shipped_efficiencies, msg("serving.why.no_measurement"))
+    assert (spread.low, spread.high, spread.rung) == (0.4, 2.5, Rung.ROOFLINE)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.catalog.architecture import INDEX_BITS, ModelArchitecture
 from gpuplanner.catalog.catalog import Catalog
 from gpuplanner.catalog.entries import Gpu, GpuProperty, Instance, InstanceProperty, Model, PriceKind
 from gpuplanner.catalog.table.columns import Column, ColumnKind
@@ -19,8 +19,6 @@ Entry = TypeVar("Entry", bound=Gpu | Instance | Model)
 
 _KV_BYTES = 2.0
 """Of one number in a KV cache kept at 16 bits."""
-
-_INDEX_BYTES = 1.0 + 4.0 / 128.0
 
 _TEXT, _DATE, _NUMBER = ColumnKind.TEXT, ColumnKind.DATE, ColumnKind.NUMBER
 
@@ -264,7 +262,7 @@ def kv_bytes_per_token(shape: ModelArchitecture, bytes_each: float) -> float:
     layers = [(group.count, group.attention) for group in shape.groups]
     elements = sum(count * attention.cache_elements_per_token for count, attention in layers)
     index = sum(count * attention.index_elements_per_token for count, attention in layers)
-    return (elements - index) * bytes_each + index * _INDEX_BYTES
+    return (elements - index) * bytes_each + index * INDEX_BITS / 8.0
 
 
 def sixteen_bit_rate(gpu: Gpu) -> float | None:

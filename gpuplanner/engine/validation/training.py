@@ -74,7 +74,7 @@ class FitLimits:
 
     def predict(self, row: Row, context: ValidationContext) -> Iterator[Outcome]:
         """The longest sequence of a row, or whether even a short one fits where it says none does."""
-        place = placed(_as_run(row), context)
+        place = placed(_limited_run(row), context)
         run = _run(place, place.workload.sequence_length, context)
         usable = float(run.hardware.usable_bytes)
 
@@ -122,7 +122,7 @@ class MlperfRows:
         sizes = BENCHMARKS.get(row.text("benchmark"))
         if sizes is None:
             raise InputError(msg("validation.benchmark_not_modelled", benchmark=row.text("benchmark")[:40]))
-        place = placed(_as_run(row, sizes), context)
+        place = placed(_audited_run(row, sizes), context)
         run = _run(place, place.workload.sequence_length, context)
         spread = run.time_spread
         tokens_per_s = float(run.numbers.tokens_per_s)
@@ -153,20 +153,24 @@ BENCHMARKS = {
 IMAGE_BENCHMARK = "stable_diffusion"
 
 
-def _as_run(row: Row, more: dict[str, str] | None = None) -> Row:
-    """A row of another file with the columns of a training run."""
+def _audited_run(row: Row, sizes: dict[str, str]) -> Row:
+    """A row of an audited run with the columns of a training run; `sizes`: of its benchmark."""
+    memory = re.match(r"(\d{1,6})", row.cells.get("gpu_mem", ""))
+    cells = dict(row.cells) | sizes
+    cells["gpu_mem_gb"] = memory.group(1) if memory and int(memory.group(1)) < 1000 else ""
+    cells["global_batch_seqs"] = cells.get("global_batch", "")
+    cells["gpu"] = re.sub(r"^NVIDIA ", "", cells.get("gpu", ""))
+    return Row(row.file, row.line, cells)
+
+
+def _limited_run(row: Row) -> Row:
+    """A row of what fits on a card, known by its memory alone, with the columns of a training run."""
     cells = dict(row.cells)
-    if more:
-        memory = re.match(r"(\d{1,6})", cells.get("gpu_mem", ""))
-        cells |= more
-        cells["gpu_mem_gb"] = memory.group(1) if memory and int(memory.group(1)) < 1000 else ""
-        cells["global_batch_seqs"] = cells.get("global_batch", "")
-        cells["gpu"] = re.sub(r"^NVIDIA ", "", cells.get("gpu", ""))
-    else:
-        cells["gpu"] = GPU_BY_MEMORY.get(cells.get("gpu_vram_gb", ""), "")
-        cells |= {"gpu_mem_gb": cells.get("gpu_vram_gb", ""), "seq_len": "1024", "n_gpus": "1", "sharding": "none"}
-        cells |= {"tp": "1", "pp": "1", "precision": "bf16"}
-        cells["notes"] = f"{cells.get('notes', '')} {cells.get('lora_targets', '')} gate"
+    memory = cells.get("gpu_vram_gb", "")
+    cells["gpu"] = GPU_BY_MEMORY.get(memory, "")
+    cells |= {"gpu_mem_gb": memory, "seq_len": "1024", "n_gpus": "1", "sharding": "none"}
+    cells |= {"tp": "1", "pp": "1", "precision": "bf16"}
+    cells["notes"] = f"{cells.get('notes', '')} {cells.get('lora_targets', '')} gate"
     return Row(row.file, row.line, cells)
 
 
