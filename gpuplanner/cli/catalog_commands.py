@@ -152,7 +152,7 @@ def _price(price: Price, context: Context) -> list[str]:
     return [
         f"  {context.text(f'price.{price.kind.name.lower()}')}",
         f"{price.per_hour:,.4g} {price.currency}/h",
-        safe(price.region),
+        safe(price.region) or context.text("catalogui.price.no_region"),
         price.date or context.text("catalogui.price.no_date"),
         _cited(price.source, context),
     ]
@@ -164,7 +164,9 @@ def _basis(fact: Fact, context: Context) -> str:
 
 def _cited(source: Source, context: Context) -> str:
     where = context.text("cli.from_memory") if source.from_memory else safe(source.citation)
-    return f"{where} ({source.date})" if source.date else where
+    read = context.text("catalogui.source.accessed", date=source.accessed) if source.accessed else ""
+    date = source.date or read
+    return f"{where} ({date})" if date else where
 
 
 def _data(entry: Entry) -> dict[str, Any]:

@@ -244,3 +244,29 @@ def test_validation_of_all_public_measurements(shared_dir: Path, capsys: pytest.
     for file in files:
         for number, row in enumerate(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8-sig"))), start=2):
             assert (file.name, row.get("id") or str(number)) in told
+
+
+def test_a_price_says_where_and_when_it_holds_or_that_nobody_says(
+    user_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    catalog = Workspace(user_home).catalog
+    priced = [i for i in catalog.instances.values() if i.prices]
+    for lacks, says in (("region", "region not stated"), ("date", "date not stated")):
+        instance = next(i for i in priced if not getattr(i.prices[0], lacks))
+        assert main(["catalog", "show", instance.id, "--kind", "instance", "--lang", "en"]) == 0
+        assert says in capsys.readouterr().out
+
+
+def test_a_fact_of_an_undated_source_has_the_day_on_which_it_was_read(
+    user_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    catalog = Workspace(user_home).catalog
+    gpu = next(
+        g
+        for g in catalog.gpus.values()
+        for known in g.properties.values()
+        if not known.fact.source.date and known.fact.source.accessed
+    )
+    read = next(k.fact.source.accessed for k in gpu.properties.values() if not k.fact.source.date)
+    assert main(["catalog", "show", gpu.id, "--lang", "en"]) == 0
+    assert f"taken over {read}" in capsys.readouterr().out
