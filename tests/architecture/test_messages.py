@@ -3,6 +3,7 @@
 import ast
 import re
 import string
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +49,15 @@ def test_every_message_is_written(language, domain):
     assert [i for i, text in texts(catalog).items() if not text.strip()] == []
     assert [str(entry.id) for entry in catalog if entry.id and entry.fuzzy] == []
     assert [i for i in texts(catalog) if i.partition(".")[0] != domain] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_no_message_is_written_twice(language, domain):
+    """The parser keeps one of two without a word, so the lines are counted."""
+    lines = (LOCALES / language / "LC_MESSAGES" / f"{domain}.po").read_text(encoding="utf-8").splitlines()
+    ids = Counter(line for line in lines if line.startswith("msgid ") and line != 'msgid ""')
+    assert [line for line, count in ids.items() if count > 1] == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

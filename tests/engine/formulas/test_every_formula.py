@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gpuplanner.catalog import parameters
 from gpuplanner.engine import formulas
 from gpuplanner.engine.formulas.terms import TERM_UNITS
 from gpuplanner.figures import described
@@ -27,7 +28,9 @@ FORMULAS = list(_formulas())
 
 
 def test_there_are_formulas_and_no_two_of_one_name():
-    names = [described(f).id for f in FORMULAS]
+    counted = [f for f in vars(parameters).values() if hasattr(f, "formula") and f.__module__ == parameters.__name__]
+    assert counted
+    names = [described(f).id for f in (*FORMULAS, *counted)]
     assert len(names) > 100
     assert len(set(names)) == len(names)
 
