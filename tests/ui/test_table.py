@@ -536,7 +536,10 @@ def test_a_held_column_is_always_shown_and_a_whole_one_has_its_words(appearance,
     table.show()
     ids = [column.id for column in columns]
     table.set_source(ListSource(ids, [PlainRow("a", ("8 x H100 SXM5 80GB NVLink", "1", "2", "3"))]))
-    shown = lambda: [column.id for column in table.columns.shown()]  # noqa: E731
+
+    def shown():
+        return [column.id for column in table.columns.shown()]
+
     for held, others in (("price", ["name", "price"]), ("count", ["name", "count"]), ("speed", ["name", "speed"])):
         table.columns.hold(held)
         assert held in shown()
