@@ -19,11 +19,10 @@ from gpuplanner.engine.limit_shares import limit_shares
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.ranges import Spread, certainty_on, inverse, ranged
 from gpuplanner.engine.training_limits import largest_that_fits
-from gpuplanner.engine.training_memory import MemoryNumbers, memory_numbers
+from gpuplanner.engine.training_memory import MemoryNumbers
+from gpuplanner.engine.training_numbers import held_numbers
 from gpuplanner.engine.training_remarks import remarks, unmet
-from gpuplanner.engine.training_rollout import rollout_numbers
 from gpuplanner.engine.training_run import TrainingRun, training_run
-from gpuplanner.engine.training_split import split
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.engine.verdict import usable_figure, verdict
 from gpuplanner.figures import Figure, exact
@@ -232,9 +231,7 @@ def _largest(run: TrainingRun, field: str, most: int, unit: Unit) -> Figure:
     @cache
     def needed(value: float) -> float:
         layout = replace(run.layout, **{field: value})
-        part = split(run.model, run.hardware, layout)
-        held = rollout_numbers(run.model, run.software, run.hardware, layout).held
-        return _float(memory_numbers(run.model, run.software, layout, part, held).needed)
+        return _float(held_numbers(run.model, run.software, run.hardware, layout).memory.needed)
 
     known = int(_float(getattr(run.layout, field))), _float(run.numbers.memory.needed)
     found = largest_that_fits(needed, usable, most, known)

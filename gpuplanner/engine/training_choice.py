@@ -12,14 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.engine.columns import taken
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.training_inputs import HardwareNumbers, SoftwareNumbers
 from gpuplanner.engine.training_layouts import layouts_of
 from gpuplanner.engine.training_model import ModelNumbers
-from gpuplanner.engine.training_numbers import training_numbers
+from gpuplanner.engine.training_numbers import held_numbers, with_rates
 from gpuplanner.engine.training_rollout import known_trainer_shape
 from gpuplanner.engine.training_ways import Shape, TrainingWay, layouts_on
 from gpuplanner.engine.verdict import comfortable
+from gpuplanner.figures import unrecorded
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.training import Training
 
@@ -74,14 +76,30 @@ def best_way(
     """
     if len(ways) == 1:
         return ways[0]
-    numbers = training_numbers(model, software, hardware, layouts_of(workload, ways, [gpus] * len(ways)))
-    needed = np.broadcast_to(np.asarray(numbers.memory.needed), len(ways))
-    speed = np.broadcast_to(np.asarray(numbers.tokens_per_s), len(ways))
-    fits = needed <= hardware.usable_bytes
-    if fits.any():
-        speed = speed / reluctance(float(hardware.usable_bytes), needed, highest_need)
-        return ways[int(np.argmax(np.where(fits, speed, -1.0)))]
-    return ways[int(np.argmin(needed))]
+    with unrecorded():
+        return _fastest_that_fits(ways, workload, model, software, hardware, gpus, highest_need)
+
+
+def _fastest_that_fits(
+    ways: Sequence[TrainingWay],
+    workload: Training,
+    model: ModelNumbers,
+    software: SoftwareNumbers,
+    hardware: HardwareNumbers,
+    gpus: int,
+    highest_need: float,
+) -> TrainingWay:
+    layouts = layouts_of(workload, ways, [gpus] * len(ways))
+    held = held_numbers(model, software, hardware, layouts)
+    needed = np.broadcast_to(np.asarray(held.memory.needed), len(ways))
+    rows = np.flatnonzero(needed <= hardware.usable_bytes)
+    if not len(rows):
+        return ways[int(np.argmin(needed))]
+    if len(rows) == 1:
+        return ways[int(rows[0])]
+    numbers = with_rates(model, software, hardware, taken(layouts, rows), taken(held, rows))
+    speed = numbers.tokens_per_s / reluctance(float(hardware.usable_bytes), needed[rows], highest_need)
+    return ways[int(rows[np.argmax(speed)])]
 
 
 def reluctance(usable_bytes: float, needed_bytes: NDArray[Any], highest_need: float) -> NDArray[Any]:

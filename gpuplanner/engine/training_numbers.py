@@ -26,7 +26,7 @@ from gpuplanner.engine.formulas.training_time import (
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
 from gpuplanner.engine.training_memory import MemoryNumbers, memory_numbers
 from gpuplanner.engine.training_model import ModelNumbers
-from gpuplanner.engine.training_rollout import rollout_numbers
+from gpuplanner.engine.training_rollout import RolloutNumbers, rollout_numbers
 from gpuplanner.engine.training_split import Split, split
 from gpuplanner.engine.training_time import TimeNumbers, attended_tokens, recomputed_shares, time_numbers
 
@@ -49,13 +49,40 @@ class TrainingNumbers:
     hfu: Number
 
 
+@dataclass(frozen=True, slots=True)
+class HeldNumbers:
+    """What a run takes of memory, and what that was computed from."""
+
+    split: Split
+    rollout: RolloutNumbers
+    memory: MemoryNumbers
+
+
 def training_numbers(
     model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers
 ) -> TrainingNumbers:
     """Memory, time and rates of a run; see the module's docstring."""
+    return with_rates(model, software, hardware, layout, held_numbers(model, software, hardware, layout))
+
+
+def held_numbers(
+    model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers
+) -> HeldNumbers:
+    """Memory alone, which decides whether a layout can run at all."""
     part = split(model, hardware, layout)
     rollout = rollout_numbers(model, software, hardware, layout)
-    memory = memory_numbers(model, software, layout, part, rollout.held)
+    return HeldNumbers(part, rollout, memory_numbers(model, software, layout, part, rollout.held))
+
+
+def with_rates(
+    model: ModelNumbers,
+    software: SoftwareNumbers,
+    hardware: HardwareNumbers,
+    layout: LayoutNumbers,
+    held: HeldNumbers,
+) -> TrainingNumbers:
+    """Time and rates of layouts of which memory is known, and that with them."""
+    part, rollout, memory = held.split, held.rollout, held.memory
     time = time_numbers(model, software, hardware, layout, part, memory.kept, rollout.seconds)
     rate = layout.global_batch, layout.sequences_per_sample, layout.sequence_length
     tokens_per_s = training_tokens_per_s(*rate, layout.useful_share, time.step)

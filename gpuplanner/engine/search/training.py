@@ -7,6 +7,7 @@ import numpy as np
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.engine.columns import joined, taken
 from gpuplanner.engine.estimate import Way
 from gpuplanner.engine.formulas.cost import usd_per_job, usd_per_mtoken
 from gpuplanner.engine.formulas.training_time import job_seconds
@@ -14,20 +15,17 @@ from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import choice_of, with_nodes
 from gpuplanner.engine.ranges import ranged
 from gpuplanner.engine.search.checks import Array, Check, Failure, passing
-from gpuplanner.engine.search.columns import joined, taken
 from gpuplanner.engine.search.result import Broken, Candidate
 from gpuplanner.engine.search.space import Computed, Prepared
 from gpuplanner.engine.training_choice import reluctance, shape_of
 from gpuplanner.engine.training_hardware import hardware_numbers
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
 from gpuplanner.engine.training_layouts import layouts_of
-from gpuplanner.engine.training_memory import memory_numbers
 from gpuplanner.engine.training_model import model_numbers
-from gpuplanner.engine.training_numbers import training_numbers
+from gpuplanner.engine.training_numbers import held_numbers, with_rates
 from gpuplanner.engine.training_ranges import memory_spread_of
-from gpuplanner.engine.training_rollout import rollout_numbers, trainer_gpus
+from gpuplanner.engine.training_rollout import trainer_gpus
 from gpuplanner.engine.training_software import software_numbers
-from gpuplanner.engine.training_split import split
 from gpuplanner.engine.training_ways import DEFAULT_MAX_GPUS, TrainingWay, training_ways
 from gpuplanner.engine.verdict import usable_figure, verdict
 from gpuplanner.units import Unit
@@ -98,9 +96,8 @@ class TrainingSpace:
         layouts = joined([each.layouts.numbers for each in ways], counts)
         software = joined([each.software for each in ways], counts)
         hardware = joined([each.hardware for each in ways], counts)
-        part = split(self._model, hardware, layouts)
-        held = rollout_numbers(self._model, software, hardware, layouts).held
-        needed = memory_numbers(self._model, software, layouts, part, held).needed
+        held = held_numbers(self._model, software, hardware, layouts)
+        needed = held.memory.needed
         starts = np.cumsum([0, *counts])
         own = np.split(np.broadcast_to(np.asarray(needed), int(starts[-1])), starts[1:-1])
         checked = [self._checked(each, needs) for each, needs in zip(ways, own, strict=True)]
@@ -111,7 +108,8 @@ class TrainingSpace:
                 Computed(checks, each.layouts.nodes, None, None)
                 for each, (checks, _) in zip(ways, checked, strict=True)
             ]
-        numbers = training_numbers(self._model, taken(software, rows), taken(hardware, rows), taken(layouts, rows))
+        fitting = taken(software, rows), taken(hardware, rows), taken(layouts, rows), taken(held, rows)
+        numbers = with_rates(self._model, *fitting)
         ends = np.cumsum([len(places) for places in left])[:-1]
         rate, step_s, mfu = (
             np.split(np.broadcast_to(np.asarray(column), rows.shape), ends)

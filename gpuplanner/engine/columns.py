@@ -1,14 +1,13 @@
 """Numbers of several machines or layouts put together as columns of one block, and rows of such columns taken out."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gpuplanner.engine.links import Reach
-from gpuplanner.engine.search.checks import Array
-
+Array = NDArray[Any]
 T = TypeVar("T")
 
 
@@ -36,22 +35,16 @@ def _column(values: list[Any], rows: Sequence[int]) -> Any:
         if len(values) == 1 or not isinstance(first, np.ndarray):
             return first
         return np.tile(first, len(values))
-    if isinstance(first, Reach):
-        numbers = {n: _column([getattr(v, n) for v in values], rows) for n in _REACHED}
-        return Reach(**numbers, rung=first.rung)
+    if is_dataclass(first):
+        return joined(values, rows)
     if any(isinstance(value, np.ndarray) for value in values):
         return np.concatenate([np.broadcast_to(v, count) for v, count in zip(values, rows, strict=True)])
-    if values.count(first) == len(values):
-        return first
+    if not isinstance(first, float) or values.count(first) == len(values):
+        return first  # what is no number does not enter into arithmetic
     return np.repeat(np.array(values, dtype=np.float64), rows)
 
 
 def _rows(value: Any, rows: Array) -> Any:
     if isinstance(value, np.ndarray):
         return value[rows]
-    if isinstance(value, Reach):
-        return Reach(**{n: _rows(getattr(value, n), rows) for n in _REACHED}, rung=value.rung)
-    return value
-
-
-_REACHED = tuple(field.name for field in fields(Reach) if field.name != "rung")
+    return taken(value, rows) if is_dataclass(value) else value
