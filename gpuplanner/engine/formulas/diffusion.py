@@ -54,7 +54,9 @@ def grid_flops(
 
 
 @formula(
-    Unit.FLOP, "4 · samples · Σ (attention_width · attending_positions² + cross_width · positions · text_tokens)", FLASH
+    Unit.FLOP,
+    "4 · samples · Σ (attention_widths · attending_positions² + cross_widths · positions · text_tokens)",
+    FLASH,
 )
 def grid_attention_flops(
     samples: Number,
@@ -194,7 +196,7 @@ def codec_bytes(
     return samples * element_bytes * live_tensors * _widest(channels, positions)
 
 
-@formula(Unit.BYTE, "component_bytes · layer_share", "")
+@formula(Unit.BYTE, "weight_bytes · layer_share", "")
 def fetched_layer_bytes(weight_bytes: Number, layer_share: Number) -> Number:
     """What is on the GPU of a component whose layers are fetched one at a time, the next one on its way."""
     return weight_bytes * layer_share
@@ -268,7 +270,7 @@ def adapter_live_bytes(
 
 
 @formula(
-    Unit.BYTE, "samples · adapter_bytes · adapted_width · positions · (1 + backward_passes + recomputed_passes)", ""
+    Unit.BYTE, "samples · adapter_bytes · adapted_widths · positions · (1 + backward_passes + recomputed_passes)", ""
 )
 def adapter_traffic_bytes(
     samples: Number,
