@@ -178,7 +178,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def variants(efficiencies: object, table: str) -> set[tuple[str, str]]:
     """The ranges that a table has."""
-    return {(table, entry.variant) for entry in efficiencies._tables[table]}  # type: ignore[attr-defined]
+    return {(table, entry.variant) for entry in efficiencies._tables[table]}  # type: ignore[attr-defined]  # what it keeps, for the fit
 
 
 if __name__ == "__main__":
