@@ -14,6 +14,7 @@ import yaml
 
 from gpuplanner.catalog.entries import Gpu
 from gpuplanner.catalog.software import Software, read_software
+from gpuplanner.catalog.sources import shipped_sources
 from gpuplanner.facts import MissingFactError, Source
 from gpuplanner.figures import Rung
 
@@ -133,10 +134,7 @@ def read_efficiencies(folder: Path) -> Efficiencies:
     tables: dict[str, tuple[_Entry, ...]] = {}
     for path in sorted(folder.glob("*.yaml")):
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        sources = {
-            key: Source(key, s["citation"], str(s.get("date", "")), bool(s.get("from_memory", False)))
-            for key, s in content["sources"].items()
-        }
+        sources = shipped_sources(content["sources"])
         stated = {str(name): ValueKind.DEFAULT for name in content.get("defaults", ())}
         stated |= {str(name): ValueKind.DEFINED for name in content.get("definitions", ())}
         tables[path.stem] = tuple(

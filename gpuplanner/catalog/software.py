@@ -10,6 +10,7 @@ from pathlib import Path
 
 import yaml
 
+from gpuplanner.catalog.sources import shipped_sources
 from gpuplanner.facts import Source
 
 HARDWARE, PRECISIONS, FORMATS = "software.csv", "training-precisions.csv", "weight-formats.csv"
@@ -55,11 +56,7 @@ class Software:
 
 def read_software(folder: Path) -> Software:
     """The tables of a catalog's folder (`catalogs`)."""
-    listed = yaml.safe_load((folder / "sources.yaml").read_text(encoding="utf-8"))["sources"]
-    sources = {
-        key: Source(key, s["citation"], str(s.get("date", "")), bool(s.get("from_memory", False)))
-        for key, s in listed.items()
-    }
+    sources = shipped_sources(yaml.safe_load((folder / "sources.yaml").read_text(encoding="utf-8"))["sources"])
     tables = folder / "compatibility"
     return Software(
         runs={

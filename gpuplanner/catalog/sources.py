@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from gpuplanner.catalog.files.records import Fields, Record
 from gpuplanner.catalog.problems import Problem
@@ -61,6 +62,20 @@ class OwnSources:
             except KeyError:
                 return Source(reference, reference, date, user=True)
         return Source(self._file, self._file, date, user=True)
+
+
+def shipped_sources(listed: Mapping[str, Mapping[str, Any]]) -> dict[str, Source]:
+    """The sources of a table that comes with the app, by id. A missing citation is a programming fault (KeyError)."""
+    return {
+        key: Source(
+            key,
+            entry["citation"],
+            str(entry.get("date") or ""),
+            from_memory=bool(entry.get("from_memory", False)),
+            accessed=str(entry.get("accessed") or ""),
+        )
+        for key, entry in listed.items()
+    }
 
 
 def read_sources(record: Record, problems: list[Problem]) -> dict[str, Source]:

@@ -1,5 +1,7 @@
 """Decoders with latent attention: DeepSeek, Kimi K2, GLM-5, Mistral 4; and the compressed one of DeepSeek V4."""
 
+from collections.abc import Sequence
+
 from gpuplanner.catalog import parameters
 from gpuplanner.catalog.architecture import HEADS, Attention, AttentionKind, Mlp, ModelArchitecture
 from gpuplanner.catalog.families.experts import correction_bias, expert_counts, prediction_layers, sparse_layers
@@ -120,17 +122,47 @@ def deepseek_v4(fields: Fields) -> ModelArchitecture:
     connections. Source: the reference in transformers (`deepseek_v4`).
     """
     hidden = fields.whole("hidden_size")
-    heads = fields.whole("num_attention_heads", most=HEADS)
     count = layer_count(fields)
+    ratios = fields.whole_items("compress_ratios", count)
+    if ratios is None:
+        raise fields.refuse("model.field.missing", "compress_ratios")
+    mixers = _compressed_attentions(fields, ratios)
+    experts, chosen = expert_counts(fields)
+    moe = fields.whole("moe_intermediate_size")
+    shared = moe * fields.whole_or(0, "n_shared_experts", most=HEADS)
+    mlp = mixture(hidden, moe, experts, chosen, shared_intermediate=shared, extra_vectors=experts)
+    hashed = mixture(hidden, moe, experts, chosen, shared_intermediate=shared)  # chosen by a table, without a bias
+    first = fields.whole_or(0, "num_hash_layers", most=count)
+    streams = fields.whole_or(0, "hc_mult", most=HEADS)
+    mixes = (2 + streams) * streams
+    norms = 2 * hidden + 2 * (mixes * streams * hidden + mixes + 3) if streams else 2 * hidden
+    final = hidden + (streams * streams * hidden + streams + 1 if streams else 0)
+    vocabulary = fields.whole("vocab_size")
+    predicted = fields.whole_or(0, "num_nextn_predict_layers", most=count)
+    last = mixers[ratios[-1]]
+    one = last.parameters + mlp.parameters + norms + 2 * hidden * hidden + 3 * hidden
+    return decoder(
+        fields,
+        grouped([(mixers[ratio], hashed if i < first else mlp, norms) for i, ratio in enumerate(ratios)]),
+        hidden=hidden,
+        vocabulary=vocabulary,
+        tied=fields.flag("tie_word_embeddings", False),
+        final_norm=final,
+        max_positions=positions(fields),
+        extra=predicted * one,
+    )
+
+
+def _compressed_attentions(fields: Fields, ratios: Sequence[int]) -> dict[int, Attention]:
+    """The attention of a layer for each compression ratio; see `deepseek_v4`."""
+    hidden = fields.whole("hidden_size")
+    heads = fields.whole("num_attention_heads", most=HEADS)
     head_dim = fields.whole("head_dim")
     query_rank = fields.whole("q_lora_rank")
     groups = fields.whole("o_groups", most=HEADS)
     output_rank = fields.whole("o_lora_rank")
     window = fields.whole("sliding_window")
     index, index_heads = fields.whole("index_head_dim"), fields.whole("index_n_heads", most=HEADS)
-    ratios = fields.whole_items("compress_ratios", count)
-    if ratios is None:
-        raise fields.refuse("model.field.missing", "compress_ratios")
     per_group = fields.divisible(heads * head_dim, "num_attention_heads", groups, "o_groups")
     shared_matrices = (
         parameters.low_rank_query_parameters(hidden, query_rank, heads, head_dim)
@@ -169,31 +201,7 @@ def deepseek_v4(fields: Fields) -> ModelArchitecture:
             unquantised_parameters=vectors,
         )
 
-    mixers = {ratio: mixer(ratio) for ratio in dict.fromkeys(ratios)}
-    experts, chosen = expert_counts(fields)
-    moe = fields.whole("moe_intermediate_size")
-    shared = moe * fields.whole_or(0, "n_shared_experts", most=HEADS)
-    mlp = mixture(hidden, moe, experts, chosen, shared_intermediate=shared, extra_vectors=experts)
-    hashed = mixture(hidden, moe, experts, chosen, shared_intermediate=shared)  # chosen by a table, without a bias
-    first = fields.whole_or(0, "num_hash_layers", most=count)
-    streams = fields.whole_or(0, "hc_mult", most=HEADS)
-    mixes = (2 + streams) * streams
-    norms = 2 * hidden + 2 * (mixes * streams * hidden + mixes + 3) if streams else 2 * hidden
-    final = hidden + (streams * streams * hidden + streams + 1 if streams else 0)
-    vocabulary = fields.whole("vocab_size")
-    predicted = fields.whole_or(0, "num_nextn_predict_layers", most=count)
-    last = mixers[ratios[-1]]
-    one = last.parameters + mlp.parameters + norms + 2 * hidden * hidden + 3 * hidden
-    return decoder(
-        fields,
-        grouped([(mixers[ratio], hashed if i < first else mlp, norms) for i, ratio in enumerate(ratios)]),
-        hidden=hidden,
-        vocabulary=vocabulary,
-        tied=fields.flag("tie_word_embeddings", False),
-        final_norm=final,
-        max_positions=positions(fields),
-        extra=predicted * one,
-    )
+    return {ratio: mixer(ratio) for ratio in dict.fromkeys(ratios)}
 
 
 _OVERLAPPING_RATIO = 4
