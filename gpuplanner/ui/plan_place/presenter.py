@@ -10,7 +10,6 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from gpuplanner.catalog.overlays import same_edition
 from gpuplanner.engine.estimate import Change
 from gpuplanner.engine.search.result import Candidate
 from gpuplanner.messages import InputError, Message, MessageValue, msg
@@ -325,6 +324,9 @@ class PlanPresenter(QObject):
         """Say when a plan was last worked out with other facts than those at hand."""
         catalog = self.facts.catalog
         if plan.catalog_hash and catalog is not None and plan.catalog_hash != catalog.hash:
+            # Read when it is needed: the window is there sooner without.
+            from gpuplanner.catalog.overlays import same_edition
+
             says = msg("planui.other_catalog", date=catalog.date)
             if same_edition(plan.catalog_hash, catalog.hash):
                 says = msg("planui.other_own_files")
