@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from gpuplanner.cli import ask_arguments
 from gpuplanner.cli.parser import Parser, refused
 from gpuplanner.messages import msg, shortened
+from gpuplanner.workload.plan import MOST_GPUS
 
 if TYPE_CHECKING:
     from gpuplanner.cli.context import Context
@@ -62,7 +63,7 @@ def _plan(parser: Parser, text: Text, optional: bool = False) -> None:
     parser.add_argument("plan", metavar="PLAN", help=text("cli.help.plan"), nargs="?" if optional else None)
     parser.add_argument("--machine", metavar="INSTANCE", help=text("cli.help.machine"))
     parser.add_argument("--gpu", metavar="GPU", help=text("cli.help.gpu"))
-    parser.add_argument("--gpus", type=_count, default=None, metavar="N", help=text("cli.help.gpus"))
+    parser.add_argument("--gpus", type=_gpus, default=None, metavar="N", help=text("cli.help.gpus"))
     parser.add_argument("--model", metavar="MODEL", help=text("cli.help.model"))
     parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help=text("cli.help.set"))
     parser.add_argument("--no-own-measurements", action="store_true", help=text("cli.help.no_own_measurements"))
@@ -103,14 +104,19 @@ def _presets(parser: Parser, text: Text) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help=text("cli.help.preset_name"))
 
 
-def _count(given: str) -> int:
+def _gpus(given: str) -> int:
+    """As many GPUs as a plan can name."""
+    return _count(given, MOST_GPUS)
+
+
+def _count(given: str, most: int = MOST) -> int:
     """A count on the command line: whole, at least one, and not beyond what the program counts."""
     try:
         number = int(given)
     except ValueError:
         number = 0
-    if not 1 <= number <= MOST:
-        raise refused(msg("cli.not_a_count", given=shortened(given, 40), most=f"{MOST:,}"))
+    if not 1 <= number <= most:
+        raise refused(msg("cli.not_a_count", given=shortened(given, 40), most=f"{most:,}"))
     return number
 
 

@@ -10,7 +10,7 @@ from gpuplanner.cli.context import Context
 from gpuplanner.messages import InputError, msg, nearest, shortened
 from gpuplanner.paths import is_there
 from gpuplanner.store.plan_files import read_plan
-from gpuplanner.workload.plan import Constraints, MachineChoice, Plan
+from gpuplanner.workload.plan import WORKLOADS, Constraints, MachineChoice, Plan
 from gpuplanner.workload.plan_text import LARGEST_PLAN_BYTES, parse_json, parse_plan, plan_from_data
 from gpuplanner.workload.reading import read_model_file
 
@@ -20,6 +20,8 @@ MODEL_FILES = (".json", *WEIGHT_FILES)
 
 _GROUPS = ("constraints", "machine")
 """Parts of a plan that may be none yet when a field of theirs is set."""
+
+_KINDS = frozenset(kind.model_fields["kind"].default for kind in WORKLOADS)
 
 
 def plan_of(options: argparse.Namespace, context: Context) -> Plan:
@@ -110,18 +112,24 @@ def _set(content: dict[str, Any], change: str) -> None:
         raise InputError(msg("cli.set_without_value", given=change))
     try:
         value = parse_json(given, field)
-    except InputError:
+    except InputError as fault:
+        if fault.message.id == "plan.number_too_long":
+            raise
         value = given  # a word needs no quotes; what is no word either is refused where the field is checked
     names = field.strip().split(".")
     if names[0] not in content:
         _refuse_elsewhere(names, content["workload"], given)
         names.insert(0, "workload")
+    if names == ["workload", "kind"] and isinstance(value, str) and value in _KINDS - {content["workload"]["kind"]}:
+        raise InputError(msg("cli.set_kind", kind=str(value)))
     group: Any = content
     for name in names[:-1]:
         known = [key for key, inner in group.items() if isinstance(inner, dict) or key in _GROUPS]
         inner = group.get(name)
         if inner is None and name in _GROUPS:
             inner = group[name] = {}
+        if not isinstance(inner, dict) and name in group and name not in known:
+            raise InputError(msg("cli.set_no_group", field=field, name=name))
         if not isinstance(inner, dict):
             near = nearest(name, [*known, *content], 1)
             if near:

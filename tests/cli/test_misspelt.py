@@ -1,5 +1,6 @@
 """A misspelt name is answered with the nearest ones first; that more can be added comes after."""
 
+import json
 import re
 
 import pytest
@@ -50,3 +51,31 @@ def test_the_nearest_come_first(arguments, near, language, capsys):
 def test_a_search_that_finds_nothing_offers_the_nearest(capsys):
     assert main(["catalog", "search", "H10O"]) == 1
     assert "nvidia-h100-sxm5-80gb" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("change", "message_id"),
+    [
+        ("notes.x=1", "cli.set_no_group"),
+        ("name.x.y=1", "cli.set_no_group"),
+        ("workload.kind=training", "cli.set_kind"),
+        ("kind=by-hand", "cli.set_kind"),
+        (f"input_tokens={'9' * 5000}", "plan.number_too_long"),
+        ("concurrency=true", "plan.bad_field"),
+        ('concurrency="64"', "plan.bad_field"),
+        ("memory_utilisation=1e-300", "plan.bad_field"),
+    ],
+)
+def test_what_cannot_be_set_is_said_for_what_it_is(change, message_id, language, capsys):
+    assert main([*ESTIMATE, "--set", change, "--lang", language, "--json"]) == 2
+    said = json.loads(capsys.readouterr().out)["error"]
+    assert said["id"] == message_id
+    assert len(said["message"]) < 300
+
+
+@pytest.mark.parametrize(("count", "taken"), [("1000000", True), ("1000001", False), ("0", False)])
+def test_gpus_are_counted_as_far_as_a_plan_can_name_them(count, taken, capsys):
+    main(["estimate", "chat-8b", "--gpu", "L4", "--gpus", count])
+    said = capsys.readouterr().err
+    assert ("1,000,000" in said) is not taken

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QGuiApplication, QScreen
@@ -11,6 +13,8 @@ from gpuplanner.ui.places import Heading, Location, Page, PageAction, Place, Seg
 from gpuplanner.ui.shell.history import History
 from gpuplanner.ui.shell.top_bar import TopBar
 from gpuplanner.ui.tokens import Verdict
+from gpuplanner.ui.widgets.label import Label
+from gpuplanner.ui.widgets.notice_box import NoticeBox
 
 CONTROL, ALT, SHIFT = (
     Qt.KeyboardModifier.ControlModifier,
@@ -570,3 +574,22 @@ def test_a_narrow_bar_keeps_its_title_and_every_action(appearance, qtbot, langua
             action.trigger()
         menu.close()
     assert page.ran == ["catalog", "export", "columns", "clear"]
+
+
+def test_what_is_dropped_and_is_no_file_gets_an_answer(window, session):
+    data = QMimeData()
+    data.setUrls([QUrl("https://example.org/config.json")])
+    event = QDropEvent(
+        QPointF(5, 5), Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    )
+    window.dropEvent(event)
+    assert [notice.message.id for notice in session.notices.kept] == ["ui.drop.no_file"]
+
+
+def test_a_name_that_no_line_holds_is_broken_inside_its_toast(window, session, qtbot):
+    session.notices.say(msg("ui.open.unknown", name="x" * 250), Verdict.WARN)
+    box = window.toasts.findChild(NoticeBox)
+    label = box.findChild(Label)
+    assert label.text().replace("\u200b", "") == session.appearance.text(msg("ui.open.unknown", name="x" * 250))
+    widest = max(label.fontMetrics().horizontalAdvance(part) for part in re.split(r"[\s\u200b]", label.text()))
+    assert widest <= label.width()

@@ -1,13 +1,14 @@
 """Hostile plans: whatever stands in the text, one short sentence says where, and no field takes what cannot be."""
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from gpuplanner.messages import InputError, Language, Translator
-from gpuplanner.workload.plan import Constraints, MachineChoice, Plan
+from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.plan import WORKLOADS, Constraints, MachineChoice, Plan
 from gpuplanner.workload.plan_text import parse_json, parse_plan, plan_from_data
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
@@ -52,7 +53,8 @@ def sentence(text: str) -> str:
 
 @pytest.mark.parametrize(("group", "name"), NUMBERS)
 @pytest.mark.parametrize(
-    "value", ["1e999", "-1e999", "-1", "1e300", "9" * 400, '"NaN"', '"Infinity"', '"x"', "[]", "{}"]
+    "value",
+    ["1e999", "-1e999", "-1", "1e300", "9" * 400, '"NaN"', '"Infinity"', '"x"', '"64"', "true", "false", "[]", "{}"],
 )
 def test_no_number_of_a_plan_takes_what_cannot_be(group: str, name: str, value: str) -> None:
     assert name in sentence(with_number(group, name, value))
@@ -103,3 +105,53 @@ def test_a_plan_at_its_limits_is_a_plan() -> None:
     most = {"input_tokens": 10_000_000, "concurrency": 1_000_000, "max_length": 20_000_000, "tensor_parallel": 1024}
     plan = plan_from_data({**SERVING, "workload": {**SERVING["workload"], **most}}, "x")
     assert isinstance(plan, Plan)
+
+
+KINDS = (*WORKLOADS, Constraints, MachineChoice, Plan, ModelChoice)
+TEXTS = [
+    (kind, name)
+    for kind in KINDS
+    for name, info in kind.model_fields.items()
+    if {str, tuple[str, ...]} & {info.annotation, *get_args(info.annotation)}
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), TEXTS, ids=lambda v: v if isinstance(v, str) else v.__name__)
+def test_no_text_of_a_plan_is_half_a_character(kind: type[BaseModel], name: str) -> None:
+    for value in ("a\ud800", ["a", "\udfff"], ("\ud800",)):
+        with pytest.raises(ValidationError) as caught:
+            kind.model_validate({name: value})
+        assert any(error["loc"][:1] == (name,) for error in caught.value.errors())
+
+
+def test_a_text_that_no_file_can_hold_is_said_with_its_field() -> None:
+    content = {**SERVING, "constraints": {"regions": ["eu", "\ud83d"]}}
+    assert "constraints → regions has a character that no file can hold" in sentence(json.dumps(content))
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\u202eevil", "a\nb", "\u2066x\u2069", "\x1b[31mred"])
+def test_a_name_has_no_controls(name: str) -> None:
+    plan = plan_from_data({**SERVING, "name": name}, "x")
+    assert plan.name.isprintable()
+    assert set("abevilxred") & set(plan.name)
+
+
+def test_a_whole_number_may_be_written_as_one_with_a_point() -> None:
+    plan = plan_from_data({**SERVING, "workload": {**SERVING["workload"], "concurrency": 64.0}}, "x")
+    assert isinstance(plan.workload, Serving)
+    assert plan.workload.concurrency == 64
+
+
+def test_a_model_of_which_no_token_uses_an_expert_is_refused() -> None:
+    shape = _shape()
+    shape["groups"][0]["mlp"] |= {"experts": 65_536, "experts_per_token": 0}
+    content = {**SERVING, "workload": {"kind": "serving", "model": {"architecture": shape}}}
+    assert "no token uses any" in sentence(json.dumps(content))
+    shape["groups"][0]["mlp"] |= {"experts": True}
+    sentence(json.dumps({**SERVING, "workload": {"kind": "serving", "model": {"architecture": shape}}}))
+
+
+def _shape() -> dict[str, Any]:
+    attention = {"kind": "full", "heads": 4, "kv_heads": 4, "head_dim": 16, "parameters": 1000}
+    group = {"count": 2, "attention": attention, "mlp": {"intermediate": 64, "parameters": 1000}}
+    return {"name": "x", "family": "x", "hidden": 64, "vocabulary": 100, "groups": [group]}

@@ -180,7 +180,13 @@ class Family(Protocol):
 def outcome_of(
     row: Row, family: str, metric: str, figure: Figure | float, *, scale: float = 1.0, kin: str = "", ideal: float = 0.0
 ) -> Outcome:
-    """The outcome for a numeric column; the figure times `scale` is in the column's unit. `ideal` 0 means none."""
+    """The outcome for a numeric column; the figure times `scale` is in the column's unit. `ideal` 0 means none.
+
+    Nothing is as far from every number: a measured 0 is no measurement, and is refused.
+    """
+    measured = row.required(metric)
+    if measured == 0:
+        return refusal(row, family, metric, msg("validation.measured_nothing", column=metric))
     value, low, high, rung = (
         (figure.value, figure.low, figure.high, figure.rung)
         if isinstance(figure, Figure)
@@ -192,7 +198,7 @@ def outcome_of(
         family,
         row.source,
         metric,
-        row.required(metric),
+        measured,
         value * scale,
         low * scale,
         high * scale,

@@ -5,7 +5,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from gpuplanner.messages import Message, msg
+from gpuplanner.messages import Message, msg, without_controls
 from gpuplanner.ui.plan_place.edits import value_of, with_kind, with_machine, with_value
 from gpuplanner.ui.plan_place.undo import UndoStack
 from gpuplanner.ui.plan_place.wizard.fields import Field
@@ -72,7 +72,7 @@ class PlanDocument(QObject):
 
     def set_name(self, name: str) -> None:
         """Give the plan another name."""
-        name = name[:_LONGEST_NAME]
+        name = without_controls(name)[:_LONGEST_NAME]
         if name != self._plan.name:
             self._push(self._plan.model_copy(update={"name": name}), msg("planui.name"), "planui.name")
 

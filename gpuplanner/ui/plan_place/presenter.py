@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal
 
 from gpuplanner.engine.estimate import Change
 from gpuplanner.engine.search.result import Candidate
-from gpuplanner.messages import InputError, Message, MessageValue, msg
+from gpuplanner.messages import InputError, Message, MessageValue, msg, without_controls
 from gpuplanner.store.plan_files import write_plan
 from gpuplanner.store.plans import PlanShelf, Revision
 from gpuplanner.ui.appearance import Appearance
@@ -213,7 +213,7 @@ class PlanPresenter(QObject):
 
     def duplicate(self, name: str) -> None:
         """A copy of the open plan under another name; the copy is then open."""
-        self.add(self.plan.model_copy(update={"name": name[:200], "sample": False}))
+        self.add(self.plan.model_copy(update={"name": without_controls(name)[:200], "sample": False}))
 
     def save_as(self, path: Path) -> None:
         """Write the open plan into a file, in another thread."""

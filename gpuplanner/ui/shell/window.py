@@ -312,7 +312,7 @@ class Window(QWidget):
     # --- Events -------------------------------------------------------------------------------------------------------
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if _local_paths(event.mimeData()):
+        if event.mimeData().hasUrls():
             event.acceptProposedAction()
             self.drop_veil.open()
 
@@ -323,6 +323,9 @@ class Window(QWidget):
         self.drop_veil.hide()
         paths = _local_paths(event.mimeData())
         event.acceptProposedAction()
+        if not paths:
+            self.context.notices.say(msg("ui.drop.no_file"), Verdict.WARN)
+            return
         # The drag ends first, so that the other program is not kept waiting.
         QTimer.singleShot(0, self, lambda: self.open_files(paths))
 

@@ -1,5 +1,6 @@
 """A label that says a message and says it again when the language changes."""
 
+import re
 from enum import Enum
 
 from PySide6.QtCore import QRectF, QSize, Qt
@@ -10,6 +11,11 @@ from gpuplanner.messages import MessageValue
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.painting import draw_text
+
+_MOST_TOGETHER = 24
+_LONG_WORD = re.compile(rf"\S{{{_MOST_TOGETHER + 1},}}")
+_BREAK = "\u200b"
+"""Zero width space: a line may end there."""
 
 
 class Ink(Enum):
@@ -43,6 +49,8 @@ class Label(QLabel):
         if elide:
             self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         self._says: MessageValue = says
+        # Not where it can be copied: the places to break would be copied too.
+        self._breaks = wrap and not selectable
         self.setFont(font(role))
         self.setForegroundRole(ink.value)
         self.setTextFormat(Qt.TextFormat.PlainText)
@@ -89,5 +97,11 @@ class Label(QLabel):
             self.setToolTip(self.text() if cut else "")
 
     def _render(self) -> None:
-        self.setText(self._appearance.said(self._says))
+        text = self._appearance.said(self._says)
+        self.setText(_breakable(text) if self._breaks else text)
         self._say_all_when_cut()
+
+
+def _breakable(text: str) -> str:
+    """The text with places to break in words that no line holds, such as the name of a file."""
+    return _LONG_WORD.sub(lambda word: _BREAK.join(re.findall(f".{{1,{_MOST_TOGETHER}}}", word[0])), text)
