@@ -42,7 +42,8 @@ class Kind:
     """One workload kind. `headline`: the metric that a change is judged by at a glance.
 
     `columns`: metrics by which machines are compared, most important first; `front`: those that stand beside the
-    verdict, for each of three places the first that is known; `capacity`: how much the machine could do.
+    verdict, for each of three places the first that is known; `capacity`: how much the machine could do;
+    `aside`: what machines can be compared by too.
 
     `needs`: the software that is needed; `inputs`: what a person gives, as formulas call it; `rate_goal`: the items a
     second that are asked for; `room_is_all`: no time is asked for, so that it is enough to hold the run;
@@ -57,6 +58,7 @@ class Kind:
     columns: tuple[tuple[str, Unit], ...]
     front: tuple[tuple[str, ...], ...]
     capacity: tuple[str, ...]
+    aside: tuple[tuple[str, Unit], ...] = ()
     needs: Callable[[Any], Needs | None] = lambda _workload: None
     inputs: Callable[[Any], Mapping[str, Any]] = lambda workload: workload.model_dump()
     rate_goal: Callable[[Any], float | None] = lambda _workload: None
@@ -110,6 +112,7 @@ KINDS: Mapping[str, Kind] = {
         (("step_s", Unit.SECOND), ("tokens_per_s", Unit.TOKEN_PER_S), *JOB, HOURLY),
         (("step_s",), ("job_s", "tokens_per_s"), ("job_usd", "usd_per_mtoken", "mfu")),
         ("tokens_per_s", "mfu", "max_micro_batch", "max_sequence"),
+        aside=(("mfu", Unit.RATIO), ("usd_per_mtoken", Unit.MONEY)),
         needs=training_needs,
         inputs=lambda workload: workload.model_dump() | {"tokens": workload.tokens_in_all},
         room_is_all=lambda workload: workload.deadline_s is None,

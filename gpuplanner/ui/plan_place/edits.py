@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from gpuplanner.engine.kinds import KINDS
 from gpuplanner.messages import InputError
 from gpuplanner.ui.plan_place.wizard.fields import LIMITS, Field, fields_of
 from gpuplanner.units import Display
@@ -119,7 +120,7 @@ def applies(field: Field, workload: Workload) -> bool:
         adapters = workload.method in {Method.LORA, Method.QLORA}
         return adapters and (field.name != "base_precision" or workload.method is Method.QLORA)
     if field.name == "budget_usd_per_job":
-        return isinstance(workload, Training)
+        return "job_usd" in dict(KINDS[workload.kind].columns)
     return True
 
 

@@ -14,7 +14,7 @@ from gpuplanner.ui.plan_place.edits import applies, suggestion, value_of, with_c
 from gpuplanner.ui.plan_place.undo import UndoStack
 from gpuplanner.ui.plan_place.wizard.fields import all_fields
 from gpuplanner.units import Display
-from gpuplanner.workload.plan import MachineChoice
+from gpuplanner.workload.plan import WORKLOADS, MachineChoice
 from gpuplanner.workload.training import Method, Training
 
 FIELDS: dict[str, Any] = {f.key: f for kind in ("serving", "training") for f in all_fields(kind)}
@@ -119,6 +119,12 @@ def test_adapter_fields_apply_to_adapters(training):
     assert not applies(base, training.workload)
     assert applies(base, training.workload.model_copy(update={"method": Method.QLORA}))
     assert not applies(rank, training.workload.model_copy(update={"method": Method.FULL}))
+
+
+def test_the_budget_of_a_job_applies_to_every_kind_that_has_jobs():
+    budget = next(field for key, field in FIELDS.items() if key.endswith("budget_usd_per_job"))
+    without = {w.model_fields["kind"].default for w in WORKLOADS if not applies(budget, w.model_construct())}
+    assert without == {"serving"}
 
 
 def test_a_change_touches_only_what_it_changes(serving):

@@ -108,16 +108,13 @@ def objective_column(plan: Plan, candidates: Sequence[Candidate]) -> str:
         case Objective.COST if in_all:
             return "job_usd"
         case _:
-            endless = getattr(plan.workload, "rate_goal", None) is None
+            endless = KINDS[plan.workload.kind].rate_goal(plan.workload) is None
             of_items = (cost for rate, cost in PER_THOUSAND.items() if endless and rate in columns)
             return next((cost for cost in of_items if cost in columns), "usd_per_month")
 
 
 def _metrics(kind: str) -> list[tuple[str, Unit]]:
-    columns = list(KINDS[kind].columns)
-    if kind == "training":
-        columns += [("mfu", Unit.RATIO), ("usd_per_mtoken", Unit.MONEY)]
-    return columns
+    return [*KINDS[kind].columns, *KINDS[kind].aside]
 
 
 def _title(name: str) -> Message:
