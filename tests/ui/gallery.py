@@ -16,7 +16,7 @@ from gpuplanner.ui.fields.number_field import NumberField
 from gpuplanner.ui.fields.text_field import CheckField, TextField
 from gpuplanner.ui.places import Context, Heading, Page, PageAction, Place
 from gpuplanner.ui.settings import Settings
-from gpuplanner.ui.table.columns import Column, Look, number_column, text_column
+from gpuplanner.ui.table.columns import Column, Look, number_column
 from gpuplanner.ui.table.source import ListSource, PlainRow
 from gpuplanner.ui.table.view import DataTable
 from gpuplanner.ui.tokens import GAP, Verdict
@@ -33,6 +33,7 @@ from gpuplanner.ui.widgets.segmented import Option, Segmented
 from gpuplanner.ui.widgets.stacked_bar import BarPart, StackedBar
 from gpuplanner.ui.widgets.verdict_tag import VerdictTag
 from gpuplanner.units import GB, GIB, Unit
+from tests.ui.text_column import text_column
 
 WORDS = MappingProxyType(
     {

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu
 from gpuplanner.messages import Language, Translator, msg
 from gpuplanner.store.settings import LANGUAGE, MEMORY
 from gpuplanner.ui.fonts import TextRole, font
-from gpuplanner.ui.table.columns import Column, Look, Order, SortKey, figure_column, number_column, text_column
+from gpuplanner.ui.table.columns import Column, Look, Order, SortKey, figure_column, number_column
 from gpuplanner.ui.table.copying import CopyFormat, table_text
 from gpuplanner.ui.table.header import DataHeader
 from gpuplanner.ui.table.menus import cell_menu, header_menu
@@ -22,6 +22,7 @@ from gpuplanner.ui.table.view import DataTable
 from gpuplanner.units import GB, GIB, Display, MemoryConvention, Unit
 from tests.ui.screenshots import picture
 from tests.ui.stalls import watch_stalls
+from tests.ui.text_column import text_column
 
 COLUMNS = [
     text_column("name", msg("ui.palette.results")),

@@ -72,15 +72,6 @@ class Column:
     term: Term | None = None
 
 
-def text_column(id_: str, title: Message, **more: Any) -> Column:
-    """A column of words."""
-
-    def look(value: Any, _appearance: Appearance) -> Look:
-        return NOTHING if value is None or value == "" else Look(str(value))
-
-    return Column(id_, title, look, **more)
-
-
 def number_column(
     id_: str,
     title: Message,
