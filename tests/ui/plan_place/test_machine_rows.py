@@ -37,7 +37,7 @@ def test_the_column_that_the_order_is_by_is_in_sight(page, settled, objective, c
     settled(page)
     for width in (1120, 1250, 1440):
         page.resize(width, 820)
-        assert page.machines.tables["serving"].columns.is_shown(column)
+        assert page.machines.table("serving").columns.is_shown(column)
 
 
 def test_an_amount_says_how_old_its_price_is(appearance):
@@ -52,7 +52,7 @@ def test_an_amount_says_how_old_its_price_is(appearance):
 
 
 def test_the_ranking_marks_old_prices(page):
-    table = page.machines.tables["serving"]
+    table = page.machines.table("serving")
     at = table.columns.section("usd_per_month")
     for number in range(table.rows.total):
         price = page.machines._candidates[table.rows.row(number).id].machine.price
@@ -69,7 +69,7 @@ def test_the_cost_says_that_a_price_is_undated(page, workspace, appearance):
 
 def test_names_of_machines_are_whole(page, qtbot):
     page.resize(1300, 820)
-    table = page.machines.tables["serving"]
+    table = page.machines.table("serving")
     title = max((table.rows.row(at).cells[0].candidate.machine for at in range(8)), key=lambda m: len(m.gpu.name))
     words = table.fontMetrics().horizontalAdvance(f"{title.gpus} × {title.gpu.name}")
     qtbot.waitUntil(lambda: table.columnWidth(0) >= words + 40)

@@ -226,11 +226,11 @@ def test_without_a_machine_the_best_of_the_search_is_shown(page):
     assert page.presenter.plan.machine is None
     worked = page.presenter.outcome.worked
     assert worked.found
-    assert row_id(worked.estimate.plan.machine) == page.machines.tables["serving"].current_id()
+    assert row_id(worked.estimate.plan.machine) == page.machines.table("serving").current_id()
 
 
 def test_selecting_a_machine_estimates_on_it_and_can_be_undone(page, settled):
-    table = page.machines.tables["serving"]
+    table = page.machines.table("serving")
     second = table.rows.row(1).id
     table.choose(second)
     settled(page)
@@ -279,14 +279,14 @@ def test_when_nothing_fits_the_page_says_so_and_still_shows_the_nearest(page, wo
     type_into(number(page, "concurrency"), "70")
     settled(page)
     assert page.machines._none.isVisible()
-    assert not page.machines.tables["serving"].isVisible()
+    assert not page.machines.table("serving").isVisible()
     assert page.presenter.outcome.worked.estimate is not None
 
 
 def test_columns_of_the_job_stand_where_somebody_says_how_long_it_is(page, settled):
     page.wizard.kindChosen.emit("training")
     settled(page)
-    columns = page.machines.tables["training"].columns
+    columns = page.machines.table("training").columns
     assert page.presenter.plan.workload.method is Method.LORA
     assert not columns.is_shown("job_s")
     assert not columns.is_shown("job_usd")
@@ -327,7 +327,7 @@ def test_a_search_that_cannot_be_done_says_why(page, workspace, settled, monkeyp
 
 
 def test_machines_are_pinned_and_compared(page, went, settings):
-    table = page.machines.tables["serving"]
+    table = page.machines.table("serving")
     ids = [table.rows.row(at).id for at in range(2)]
     for row in ids:
         table.checkClicked.emit(row, "machine")
@@ -381,7 +381,7 @@ def test_hidden_fields_that_were_changed_are_counted(page, settled):
 
 
 def test_ticking_a_machine_leaves_the_plan_as_it_is(page, settings):
-    table = page.machines.tables["serving"]
+    table = page.machines.table("serving")
     before = page.presenter.plan
     box = table.visualRect(table.rows.index(2, table.columns.section("machine")))
     QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(box.left() + 14, box.center().y()))
@@ -391,7 +391,7 @@ def test_ticking_a_machine_leaves_the_plan_as_it_is(page, settings):
 
 
 def test_no_more_than_six_are_compared(page, said):
-    table = page.machines.tables["serving"]
+    table = page.machines.table("serving")
     for row in [table.rows.row(at).id for at in range(7)]:
         table.checkClicked.emit(row, "machine")
     assert len(page.presenter.pins.all()) == 6
@@ -399,7 +399,7 @@ def test_no_more_than_six_are_compared(page, said):
 
 
 def test_what_other_places_unpin_is_not_ticked_any_more(page, settings):
-    table = page.machines.tables["serving"]
+    table = page.machines.table("serving")
     table.checkClicked.emit(table.rows.row(0).id, "machine")
     page.hide()
     Pins(settings).clear()
@@ -580,7 +580,7 @@ def test_where_it_is_narrow_results_and_machines_take_turns(open_page, settled):
     assert not page.machines.isVisible()
     page.columns.sides.choose(MACHINES)
     page.columns.sides.chosen.emit(MACHINES)
-    table = page.machines.tables["serving"]
+    table = page.machines.table("serving")
     assert table.horizontalHeader().length() <= table.viewport().width()
     assert page.machines.isVisible()
     assert not page.results.isVisible()

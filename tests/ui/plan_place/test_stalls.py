@@ -59,7 +59,7 @@ def test_the_search_is_cancelled_by_the_next_key(open_page, settled, workspace, 
 def test_the_estimate_does_not_wait_for_the_search(open_page, settled, workspace):
     page = open_page("preset/chat-70b")
     settled(page)
-    page.machines.tables["serving"].choose(page.machines.tables["serving"].rows.row(0).id)
+    page.machines.table("serving").choose(page.machines.table("serving").rows.row(0).id)
     settled(page)
     workspace.delay_s = 3
     row = page.wizard.row("serving.concurrency")
@@ -80,7 +80,7 @@ def test_filtering_the_others_and_choosing_machines(open_page, settled):
             QTest.keyClicks(page.machines.search.edit, letter)
             stalls.pump(0.03)
         for at in (1, 2, 3):
-            table = page.machines.tables["serving"]
+            table = page.machines.table("serving")
             table.choose(table.rows.row(at).id)
             stalls.pump_until(lambda: page.presenter.outcome.worked.current)
             stalls.pump(0.1)

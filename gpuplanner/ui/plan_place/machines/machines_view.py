@@ -33,7 +33,7 @@ from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.search_field import SearchField
 from gpuplanner.ui.widgets.segmented import Option
-from gpuplanner.workload.plan import WORKLOADS, Workload
+from gpuplanner.workload.plan import Workload
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
 
@@ -70,10 +70,8 @@ class MachinesView(Card):
         self._patience.setSingleShot(True)
         self._patience.setInterval(PATIENCE_MS)
         self._patience.timeout.connect(lambda: self.note.say(msg("planui.searching")))
-        self.tables = {kind: self._table(kind, settings) for kind in _kinds()}
+        self._tables: dict[str, DataTable] = {}
         self._stack = QStackedWidget()
-        for table in self.tables.values():
-            self._stack.addWidget(table)
         self._none = Label(appearance, msg("planui.machines.none"), ink=Ink.MUTED, wrap=True)
         self._none.hide()
         self._no_job = Label(appearance, msg("planui.machines.no_job"), TextRole.LABEL, Ink.MUTED, wrap=True)
@@ -102,11 +100,18 @@ class MachinesView(Card):
         for signal in (appearance.languageChanged, appearance.displayChanged):
             signal.connect(self._fill_rejections)
 
+    def table(self, kind: str) -> DataTable:
+        """The table of the machines of a kind, made when it is first shown: there are many kinds."""
+        if kind not in self._tables:
+            self._tables[kind] = self._made(kind, self._settings)
+            self._stack.addWidget(self._tables[kind])
+        return self._tables[kind]
+
     def show_searched(self, searched: Searched | None, kind: str) -> None:
         """Show what another search found. The last one stays, muted by its count, until the next is there."""
         if kind != self._kind:
             self._kind = kind
-            self._stack.setCurrentWidget(self.tables[kind])
+            self._stack.setCurrentWidget(self.table(kind))
             self._candidates = {}
         if searched is None or not searched.current:
             self._patience.start()
@@ -123,7 +128,7 @@ class MachinesView(Card):
         self._none.setVisible(count == 0)
         # Without a machine the reasons get all of the height.
         self._stack.setVisible(count > 0)
-        self.tables[kind].columns.hold(objective_column(searched.plan, list(self._candidates.values())))
+        self.table(kind).columns.hold(objective_column(searched.plan, list(self._candidates.values())))
         self._show_job(searched.plan.workload)
         self._fit_height()
 
@@ -134,7 +139,7 @@ class MachinesView(Card):
         self._no_job.say(msg("planui.machines.no_job" if of_tokens else "planui.machines.no_length"))
         if not isinstance(workload, Serving):
             for column in _OF_JOB:
-                self.tables[workload.kind].columns.put_away(column, away=unsaid)
+                self.table(workload.kind).columns.put_away(column, away=unsaid)
         self._no_job.setVisible(unsaid and bool(self._candidates))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -145,7 +150,7 @@ class MachinesView(Card):
         """The ranking ends on a whole row and with its last one: what is left is for why the others do not do."""
         if not self._kind:
             return
-        head = self.tables[self._kind].horizontalHeader().sizeHint().height()
+        head = self.table(self._kind).horizontalHeader().sizeHint().height()
         fixed = self.sizeHint().height() - sum(map(_taken, (self._stack, self.others)))
         rows = min(len(self._candidates), int((self.height() - fixed) * _SHARE - head) // _TWO_LINES)
         self._stack.setFixedHeight(head + max(_LEAST_ROWS, rows) * _TWO_LINES)
@@ -161,7 +166,7 @@ class MachinesView(Card):
             self._pinned = pinned
             self._fill_candidates()
 
-    def _table(self, kind: str, settings: Settings) -> DataTable:
+    def _made(self, kind: str, settings: Settings) -> DataTable:
         table = DataTable(
             self._appearance,
             settings,
@@ -201,7 +206,7 @@ class MachinesView(Card):
     def _fill_candidates(self) -> None:
         if not self._kind:
             return
-        table = self.tables[self._kind]
+        table = self.table(self._kind)
         columns = table.rows.columns
         rows = [machine_row(c, columns, pinned=self._has_pin(c)) for c in self._candidates.values()]
         self._showing = True
@@ -237,7 +242,7 @@ class MachinesView(Card):
     def _mark(self) -> None:
         if not self._kind:
             return
-        table = self.tables[self._kind]
+        table = self.table(self._kind)
         self._showing = True
         if not self._selected or not table.choose(self._selected):
             table.clearSelection()
@@ -270,7 +275,3 @@ def _taken(widget: QWidget) -> int:
 
 def _table_key(kind: str) -> str:
     return f"plan.machines.{kind}"
-
-
-def _kinds() -> Sequence[str]:
-    return [workload.model_fields["kind"].default for workload in WORKLOADS]
