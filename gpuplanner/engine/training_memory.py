@@ -112,6 +112,36 @@ def memory_numbers(
     states = _states(model, software, layout, part)
     kept = _activations(model, software, layout, part)
     frozen = frozen_weight_bytes(states.base, states.reference)
+    load, forward, backward, reduce, step = _phases(states, kept, frozen)
+    allocated = allocated_bytes(load, forward, backward, reduce, step)
+    stays = states.weights, frozen, states.optimizer
+    gathers = (states.gathered > 0) * 1.0
+    holes = hole_bytes(held_share(software.lost_share, software.sharded_lost_share, gathers), allocated, *stays)
+    cached = hole_bytes(held_share(software.cached_share, software.sharded_cached_share, gathers), allocated, *stays)
+    ranks = part.data_members * layout.tensor_parallel * layout.pipeline_parallel
+    overhead = process_overhead_bytes(software.context_bytes, software.communicator_bytes, ranks)
+    return MemoryNumbers(
+        states=states,
+        kept=kept,
+        load=load,
+        forward=forward,
+        backward=backward,
+        reduce=reduce,
+        step=step,
+        allocated=allocated,
+        holes=holes,
+        overhead=overhead,
+        rollout=rollout_held,
+        reserved=allocator_bytes(allocated, cached),
+        needed=process_bytes(allocated, holes, overhead, rollout_held),
+        shown=process_bytes(allocated, cached, overhead, rollout_held),
+    )
+
+
+def _phases(
+    states: StateNumbers, kept: ActivationNumbers, frozen: Number
+) -> tuple[Number, Number, Number, Number, Number]:
+    """Bytes of tensors while weights are loaded, in the forward and backward pass, in the reduction and in the step."""
     load = phase_tensor_bytes(
         states.weights, frozen, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING
     )
@@ -167,29 +197,7 @@ def memory_numbers(
         states.buckets,
         states.step_copy,
     )
-    allocated = allocated_bytes(load, forward, backward, reduce, step)
-    stays = states.weights, frozen, states.optimizer
-    gathers = (states.gathered > 0) * 1.0
-    holes = hole_bytes(held_share(software.lost_share, software.sharded_lost_share, gathers), allocated, *stays)
-    cached = hole_bytes(held_share(software.cached_share, software.sharded_cached_share, gathers), allocated, *stays)
-    ranks = part.data_members * layout.tensor_parallel * layout.pipeline_parallel
-    overhead = process_overhead_bytes(software.context_bytes, software.communicator_bytes, ranks)
-    return MemoryNumbers(
-        states=states,
-        kept=kept,
-        load=load,
-        forward=forward,
-        backward=backward,
-        reduce=reduce,
-        step=step,
-        allocated=allocated,
-        holes=holes,
-        overhead=overhead,
-        rollout=rollout_held,
-        reserved=allocator_bytes(allocated, cached),
-        needed=process_bytes(allocated, holes, overhead, rollout_held),
-        shown=process_bytes(allocated, cached, overhead, rollout_held),
-    )
+    return load, forward, backward, reduce, step
 
 
 def _states(model: ModelNumbers, software: SoftwareNumbers, layout: LayoutNumbers, part: Split) -> StateNumbers:

@@ -71,19 +71,10 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
     gradient_bytes = states["eight_bit_gradient_bytes" if workload.precision in WIDE else "gradient_bytes"]
     on_gpu = 1.0 - optimizer["paged"]
     ragged = 0.0 if workload.packed else 1.0
-    compiled = workload.compiled
     activation_factor = FULL_WIDTH_BYTES / WORD_BYTES if full_width else 1.0
     flash = workload.attention is AttentionKernel.FLASH
     attention = wide["flash_utilisation"] * habits["attention_share"] if flash else wide["math_utilisation"]
     frozen_bytes, end_bytes = _frozen_bytes(workload, states, efficiencies)
-    quantised = frozen_bytes < 2.0 and workload.method is Method.QLORA
-    saved = habits["saved_copies"] * activation_factor * (common["quantised_saved"] if quantised else 1.0)
-    if workload.precision in WIDE:
-        saved *= common["eight_bit_saved"]
-    adapted = workload.method in ADAPTERS
-    if adapted and workload.lora_targets is LoraTargets.QV:
-        saved *= common["frozen_saved"]
-    launch = habits["launch_s"] * (habits["compiled_launch"] if compiled else 1.0)
     return SoftwareNumbers(
         word_bytes=FULL_WIDTH_BYTES if full_width else WORD_BYTES,
         weight_bytes=weight_bytes,
@@ -95,7 +86,7 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
         frozen_end_bytes=end_bytes,
         persistent_gradients=states["persistent_gradients"],
         residual_copies=habits["residual_copies"] * activation_factor,
-        saved_copies=saved,
+        saved_copies=habits["saved_copies"] * activation_factor * _saved_share(workload, frozen_bytes, common),
         workspace_copies=habits["workspace_copies"] * activation_factor,
         score_bytes=habits["score_bytes"],
         bytes_per_logit=habits["bytes_per_logit"],
@@ -122,8 +113,8 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
         attention_utilisation=attention,
         expert_utilisation=rates["matrix_utilisation"] * rates["expert_share"],
         hbm_efficiency=common["hbm_efficiency"],
-        passes=habits["passes"] * (habits["compiled_passes"] if compiled else 1.0),
-        launch_s=launch * (habits["adapter_launch"] if adapted else 1.0),
+        passes=habits["passes"] * (habits["compiled_passes"] if workload.compiled else 1.0),
+        launch_s=_launch_s(workload, habits),
         expert_passes=common["expert_passes"],
         expert_launch_s=common["expert_launch_s"],
         dequantised_traffic=common["dequantised_traffic"],
@@ -137,6 +128,22 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
         pcie_efficiency=common["pcie_efficiency"],
         rollout_layer_s=efficiencies.constants(LAUNCH, ROLLOUT_SERVER)["layer_s"],
     )
+
+
+def _saved_share(workload: Training, frozen_bytes: float, common: Efficiency) -> float:
+    """Of what a layer saves for its backward pass, how much where the base is frozen or 8 bits are multiplied."""
+    share = common["quantised_saved"] if frozen_bytes < 2.0 and workload.method is Method.QLORA else 1.0
+    if workload.precision in WIDE:
+        share *= common["eight_bit_saved"]
+    if workload.method in ADAPTERS and workload.lora_targets is LoraTargets.QV:
+        share *= common["frozen_saved"]
+    return share
+
+
+def _launch_s(workload: Training, habits: Efficiency) -> float:
+    """CPU time to launch the kernels of one layer, forward and backward."""
+    launch = habits["launch_s"] * (habits["compiled_launch"] if workload.compiled else 1.0)
+    return launch * (habits["adapter_launch"] if workload.method in ADAPTERS else 1.0)
 
 
 def _frozen_bytes(workload: Training, states: Efficiency, efficiencies: Efficiencies) -> tuple[float, float]:
