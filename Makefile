@@ -1,7 +1,7 @@
 # `make run` opens the window, `make test` checks everything; each sets up what it needs first.
 # PYTHON=/path/to/python3.12 uses that interpreter; ARGS="…" goes to gpuplanner or to pytest.
 
-.PHONY: run test fuzz lint format messages screenshots lock accuracy accuracy-fit accuracy-diff
+.PHONY: run test fuzz lint format messages screenshots lock accuracy accuracy-fit accuracy-diff benchmarks
 
 IN := .venv/bin/python
 export PYTHON
@@ -42,6 +42,11 @@ screenshots:
 accuracy:
 	@sh packaging/setup.sh test
 	@$(IN) -m tests.accuracy.report $(ARGS)
+
+# How long estimates and searches take: docs/BENCHMARKS.md. ARGS=PYTHON times llm-analysis beside, which that one has.
+benchmarks:
+	@sh packaging/setup.sh test
+	@$(IN) -m tests.benchmarks.report $(ARGS)
 
 # Fits again without each source, run, GPU and chip (some minutes), and makes the ranges from what that misses.
 accuracy-fit:

@@ -1,0 +1,35 @@
+"""How long calls take in time of the processor, and how quick the core is on which they were timed. No limits."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpuplanner.engine.search.searching import BLOCK_ROWS
+
+PASSES = 50
+
+
+def reference_per_s() -> float:
+    """Element operations a second of plain NumPy over blocks of the search's size."""
+    a = np.linspace(1.0, 2.0, BLOCK_ROWS)
+    b = np.linspace(2.0, 3.0, BLOCK_ROWS)
+
+    def run() -> None:
+        for _ in range(PASSES):
+            np.divide(np.maximum(a * b + a, b), a)
+
+    return 4 * PASSES * BLOCK_ROWS / least_seconds(run, 5)
+
+
+def least_seconds(run: Callable[[], Any], rounds: int, calls: int = 1) -> float:
+    """Seconds of one call, the least of several rounds of so many calls, after one that nobody times."""
+    run()
+    taken = []
+    for _ in range(rounds):
+        start = time.process_time()
+        for _ in range(calls):
+            run()
+        taken.append((time.process_time() - start) / calls)
+    return min(taken)
