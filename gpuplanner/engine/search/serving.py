@@ -7,6 +7,7 @@ import numpy as np
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.estimate import Fit, Way
 from gpuplanner.engine.formulas.cost import usd_per_month, usd_per_mtoken
 from gpuplanner.engine.formulas.serving_pool import live_cache_bytes, needed_bytes, whole_sequences
@@ -72,12 +73,14 @@ class ServingSpace:
     def __init__(self, plan: Plan, workload: Serving, model: ModelArchitecture, efficiencies: Efficiencies) -> None:
         self._plan = plan
         self._workload = workload
+        self._eager = heeded(workload).eager
         self._efficiencies = efficiencies
         self._precision = precision_of(model, workload.weight_precision)
         self._model = model_numbers(model, workload.weight_precision, workload.kv_precision, efficiencies)
         self._shape = shape_of(model)
         self._load = load_numbers(workload)
         self._laid_out: dict[tuple[int, bool], ServingWays | None] = {}
+        self._servers: dict[str, ServerNumbers] = {}
 
     def prepare(self, machine: Machine) -> Prepared | None:
         spanning = machine.host.network_bytes_per_s is not None and machine.gpu_fraction == 1
@@ -87,7 +90,7 @@ class ServingSpace:
         found = self._gpu(machine)
         alone = found.numbers
         networked = self._gpu(with_nodes(machine, 2)).numbers if spanning else alone
-        server = server_numbers(self._workload, machine.gpu, self._efficiencies)
+        server = self._server(machine.gpu)
         return Prepared(machine, len(ways.nodes), _Ways(ways, alone, networked, server, found.rung))
 
     def compute(self, block: Sequence[Prepared]) -> Sequence[Computed]:
@@ -129,8 +132,14 @@ class ServingSpace:
         return self._laid_out[key]
 
     def _gpu(self, machine: Machine) -> Found:
-        server, eager = str(self._workload.server), heeded(self._workload).eager
-        return gpu_numbers(machine, self._precision, server, eager, self._efficiencies)
+        server = str(self._workload.server)
+        return gpu_numbers(machine, self._precision, server, self._eager, self._efficiencies)
+
+    def _server(self, gpu: Gpu) -> ServerNumbers:
+        """A server's numbers depend on nothing of a machine but the type of its GPUs."""
+        if gpu.id not in self._servers:
+            self._servers[gpu.id] = server_numbers(self._workload, gpu, self._efficiencies)
+        return self._servers[gpu.id]
 
     def _computed(self, prepared: _Ways, memory: MemoryNumbers, found: Mapping[str, Array], rows: slice) -> Computed:
         ways = prepared.ways

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -74,6 +75,7 @@ class TrainingSpace:
         self._shape = shape_of(model)
         self._model = model_numbers(model, workload)
         self._laid_out: dict[tuple[int, int], _Layouts | None] = {}
+        self._by_gpu: dict[tuple[str, Fraction], SoftwareNumbers] = {}
 
     def prepare(self, machine: Machine) -> Prepared | None:
         networked = machine.host.network_bytes_per_s is not None
@@ -84,7 +86,7 @@ class TrainingSpace:
         hardware = hardware_numbers(with_nodes(machine, 2) if networked else machine, self._efficiencies)
         ways = _Ways(
             layouts,
-            software_numbers(self._workload, machine, self._efficiencies),
+            self._software(machine),
             replace(hardware, gpus=layouts.gpus),
         )
         return Prepared(machine, len(layouts.ways), ways)
@@ -132,6 +134,13 @@ class TrainingSpace:
         left = np.flatnonzero(passing)
         place = int(left[np.lexsort((key[1][left], key[0][left]))[0]])
         return self._candidate(machine, computed, found, place)
+
+    def _software(self, machine: Machine) -> SoftwareNumbers:
+        """Software's numbers depend on nothing of a machine but the type of its GPUs and the share of one."""
+        key = machine.gpu.id, machine.gpu_fraction
+        if key not in self._by_gpu:
+            self._by_gpu[key] = software_numbers(self._workload, machine, self._efficiencies)
+        return self._by_gpu[key]
 
     def _layouts(self, gpus_per_node: int, most: int) -> _Layouts | None:
         key = gpus_per_node, most
