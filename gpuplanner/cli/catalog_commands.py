@@ -179,8 +179,8 @@ def _data(entry: Entry) -> dict[str, Any]:
                 "per_hour": p.per_hour,
                 "currency": p.currency,
                 "kind": p.kind.value,
-                "region": p.region,
-                "date": p.date,
+                "region": p.region or None,
+                "date": p.date or None,
                 "source": p.source.citation,
             }
             for p in entry.prices

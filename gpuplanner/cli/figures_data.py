@@ -44,8 +44,8 @@ def machine_data(machine: Machine) -> dict[str, Any]:
             "per_hour": price.per_hour,
             "currency": price.currency,
             "kind": price.kind.value,
-            "region": price.region,
-            "date": price.date,
+            "region": price.region or None,
+            "date": price.date or None,
         },
         "usd_per_hour": machine.usd_per_hour,
     }

@@ -255,6 +255,9 @@ def test_a_price_says_where_and_when_it_holds_or_that_nobody_says(
         instance = next(i for i in priced if not getattr(i.prices[0], lacks))
         assert main(["catalog", "show", instance.id, "--kind", "instance", "--lang", "en"]) == 0
         assert says in capsys.readouterr().out
+        _, entry = run_json(capsys, "catalog", "show", instance.id, "--kind", "instance")
+        assert entry["prices"][0][lacks] is None
+        assert all(price[name] != "" for price in entry["prices"] for name in ("region", "date"))
 
 
 def test_a_fact_of_an_undated_source_has_the_day_on_which_it_was_read(
