@@ -31,7 +31,10 @@ os._exit(0)
 @pytest.mark.slow
 def test_a_window_can_be_used_within_a_second_and_a_half(tmp_path: Path) -> None:
     """In seconds of the processor, which others on the same machine take no part of; the best of a few starts."""
-    environment = os.environ | {"QT_QPA_PLATFORM": "offscreen", "GPUPLANNER_HOME": str(tmp_path)}
+    # Python keeps what it compiled, as for a person: only the first start compiles.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment |= {"QT_QPA_PLATFORM": "offscreen", "GPUPLANNER_HOME": str(tmp_path / "home")}
+    environment["PYTHONPYCACHEPREFIX"] = str(tmp_path / "compiled")
     best = 99.0
     for _ in range(4):
         run = subprocess.run(
