@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,9 @@ import pytest
 from gpuplanner.cli.context import Context
 from gpuplanner.cli.explain_command import derivation_data, named_figures
 from gpuplanner.cli.main import main
+from gpuplanner.figures import Argument, Formula, Step, exact
 from gpuplanner.messages import InputError, Language, Translator
+from gpuplanner.units import Unit
 from gpuplanner.workload.plan import MachineChoice
 from gpuplanner.workspace import Workspace
 
@@ -31,7 +34,6 @@ def test_every_derivation_of_every_kind_is_json(user_home: Path) -> None:
     workspace = Workspace(user_home)
     context = Context(Translator(Language.ENGLISH))
     explained = {plan.workload.kind: 0 for plan in workspace.presets.values()}
-    unlimited = 0
     for preset, machine in itertools.product(workspace.presets.values(), MACHINES):
         try:
             made = workspace.explained(preset.model_copy(update={"machine": machine}))
@@ -41,16 +43,16 @@ def test_every_derivation_of_every_kind_is_json(user_home: Path) -> None:
             rows = derivation_data(figure, context)
             text = json.dumps(rows, allow_nan=False)
             assert json.loads(text, parse_constant=refuse) == rows, name
-            unlimited += sum(row["value"] == "inf" for row in rows)
         explained[preset.workload.kind] += 1
-    assert unlimited
     assert all(explained.values()), explained
 
 
-def test_a_figure_with_an_input_without_limit_is_printed(user_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "chat-8b", "ttft_s", "--gpu", "H100 SXM", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out, parse_constant=refuse)["derivation"]
-    assert {row["value"] for row in rows if row["term"] == "network_bytes_per_s"} == {"inf"}
+@pytest.mark.parametrize(("value", "written"), [(math.inf, "inf"), (-math.inf, "-inf"), (math.nan, None), (2.5, 2.5)])
+def test_an_input_without_limit_is_text_and_one_that_is_no_number_is_unknown(value: float, written: Any) -> None:
+    step = Step(Formula("x", Unit.SECOND, "a", ""), 1.0, (Argument("a", value),))
+    rows = derivation_data(exact(1.0, Unit.SECOND, step), Context(Translator(Language.ENGLISH)))
+    assert rows[1]["value"] == written
+    json.dumps(rows, allow_nan=False)
 
 
 def test_a_fault_of_our_own_is_json_too(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

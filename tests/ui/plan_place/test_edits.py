@@ -105,7 +105,7 @@ def test_the_document_brings_an_earlier_kind_back(serving, qapp):
         ("serving.input_tokens", "", "2,000"),
         ("serving.input_tokens", "many", ""),
         ("serving.max_length", "", ""),
-        ("serving.ttft_goal_s", "-1", ""),
+        ("serving.ttft_goal_s", "-1", "0.000001"),
         ("serving.memory_utilisation", "1.5", "1"),
     ],
 )
