@@ -4,7 +4,6 @@ Of the ways in which the server starts, those that hold all requests and keep th
 the way that gives the most tokens a second, which for a given number of clients is also the quickest.
 """
 
-from dataclasses import replace
 from math import gcd, inf
 
 import numpy as np
@@ -14,6 +13,7 @@ from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers, stack
 from gpuplanner.engine.serving_numbers import serving_numbers
 from gpuplanner.engine.serving_ways import COPIES, Degrees, Shape, serving_ways, splits
+from gpuplanner.figures import unrecorded
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.serving import Server, Serving
 
@@ -92,18 +92,19 @@ def best_way(
     """The way to take: it starts, holds all requests, keeps the goals, and gives most; else what comes nearest."""
     if len(ways) == 1:
         return ways[0]
-    plain = all(way.plain for way in ways)
-    stacked = stack(ways)
-    numbers = serving_numbers(
-        model, gpu, server, load, replace(stacked, attention_ranks=1.0, expert_parallel=1.0) if plain else stacked
-    )
-    replicas = np.asarray(stacked.replicas)
-    starts = np.broadcast_to(numbers.memory.starts, replicas.shape)
-    waits = load.concurrency / replicas > np.asarray(numbers.places)
-    queues = np.asarray(numbers.saturated) | waits if load.request_per_s is None else np.asarray(numbers.saturated)
-    late = np.asarray(numbers.ttft_s) > (workload.ttft_goal_s or inf)
-    slow = np.asarray(numbers.tpot_s) > (workload.tpot_goal_s or inf)
-    rate = np.asarray(numbers.output_tokens_per_s)
-    pool = np.asarray(numbers.memory.pool_bytes)
+    stacked = stack(ways, equal_as_floats=True)
+    with unrecorded():
+        numbers = serving_numbers(model, gpu, server, load, stacked)
+    replicas, starts, places, saturated, ttft_s, tpot_s, rate, pool = (
+        np.broadcast_to(np.asarray(column), len(ways))
+        for column in (
+            stacked.replicas, numbers.memory.starts, numbers.places, numbers.saturated, numbers.ttft_s, numbers.tpot_s,
+            numbers.output_tokens_per_s, numbers.memory.pool_bytes,
+        )
+    )  # fmt: skip
+    waits = load.concurrency / replicas > places
+    queues = saturated | waits if load.request_per_s is None else saturated
+    late = ttft_s > (workload.ttft_goal_s or inf)
+    slow = tpot_s > (workload.tpot_goal_s or inf)
     order = np.lexsort((pool, np.where(starts, rate, 0.0), -(late.astype(int) + slow), -queues.astype(int), starts))
     return ways[int(order[-1])]
