@@ -57,8 +57,8 @@ class VisionNetwork(Network):
     """A network that classifies images, or finds or outlines things in them.
 
     `macs`: multiply-adds for an image of `image_px` × `image_px` pixels; `activations`: numbers that its convolutions
-    and matrices write for it, 0 where nobody counted them. `relatives`: those whose measurements speak for it, "" where it has none. `layers`: those
-    with weights, 0 where nobody counted them.
+    and matrices write for it, 0 where nobody counted them. `relatives`: those whose measurements speak for it, "" where
+    it has none. `layers`: those with weights, 0 where nobody counted them.
     """
 
     macs: float = Field(ge=1, le=1e18)

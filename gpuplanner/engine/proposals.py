@@ -5,6 +5,7 @@ Each proposal changes one thing, and none repeats what the plan already has, so 
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from gpuplanner.catalog.entries import Gpu, GpuProperty
@@ -191,10 +192,10 @@ def _more_gpus(made: Estimate) -> Iterator[Proposal]:
     if machine.instance is None and machine.slice is None:
         count = machine.gpus_per_node * 2
         while machine.nodes == 1 and count <= LARGEST_NODE:
-            yield from _on(made, lambda n=count: bare(machine.gpu, n))
+            yield from _on(made, partial(bare, machine.gpu, count))
             count *= 2
     for factor in MORE_NODES:
-        yield from _on(made, lambda f=factor: with_nodes(machine, machine.nodes * f))
+        yield from _on(made, partial(with_nodes, machine, machine.nodes * factor))
 
 
 def _larger_gpus(made: Estimate, gpus: Mapping[str, Gpu]) -> Iterator[Proposal]:
@@ -208,7 +209,7 @@ def _larger_gpus(made: Estimate, gpus: Mapping[str, Gpu]) -> Iterator[Proposal]:
     known = [(g, _memory(g), _bandwidth(g)) for g in gpus.values() if g.vendor == have.vendor]
     larger = [(m, b, g) for g, m, b in known if m > _memory(have) and b >= _bandwidth(have)]
     for _, _, gpu in sorted(larger, key=lambda item: (item[0], item[1], item[2].id)):
-        yield from _on(made, lambda g=gpu: bare(g, made.machine.gpus_per_node))
+        yield from _on(made, partial(bare, gpu, made.machine.gpus_per_node))
 
 
 def _on(made: Estimate, machine_of: Callable[[], Machine]) -> Iterator[Proposal]:

@@ -4,7 +4,6 @@ import sys
 
 import pytest
 
-from gpuplanner.cli import program
 from gpuplanner.cli.program import CommandTranslator, called
 from gpuplanner.messages import Language
 

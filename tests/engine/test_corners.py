@@ -107,6 +107,7 @@ def corners(kind: type[Workload], seed: str, times: int, workspace: Workspace) -
         if model_of(usual) is not None and kind.__name__ in {"Serving", "Training"} and dice.random() < 0.5:
             changed["model"] = ModelChoice(catalog_id=dice.choice(models))
         content = usual.model_dump() | changed
+        plan: Plan | None = None
         try:
             plan = Plan(workload=kind.model_validate(content), machine=dice.choice(MACHINES))
             with np.errstate(all="raise", under="ignore"):
@@ -118,7 +119,7 @@ def corners(kind: type[Workload], seed: str, times: int, workspace: Workspace) -
             said.append(ENGLISH.text(refused.message))
             continue
         except (ArithmeticError, AssertionError) as wrong:
-            found = json.dumps(plan.model_dump(mode="json", exclude_defaults=True))
+            found = json.dumps(plan.model_dump(mode="json", exclude_defaults=True)) if plan else str(content)
             raise AssertionError(f"{type(wrong).__name__} {wrong}: {found}") from wrong
         estimated += 1
     assert all(0 < len(sentence) < 600 for sentence in said)

@@ -139,13 +139,16 @@ def test_a_text_that_no_file_can_hold_is_refused(store: Store) -> None:
     PlanShelf(store).add(named("x"))
 
 
+def _break(store: Store, revision: int) -> None:
+    store.write(lambda db: db.execute("UPDATE revisions SET content = '{' WHERE id = ?", (revision,)))
+
+
 def test_a_newest_state_that_cannot_be_read_is_counted(store: Store) -> None:
     shelf = PlanShelf(store)
     plan_id, revision = shelf.add(named("old"))
     for number in range(2):
         revision = shelf.save(plan_id, named(f"new {number}"), revision).revision
-        broken = revision
-        store.write(lambda db, broken=broken: db.execute("UPDATE revisions SET content = '{' WHERE id = ?", (broken,)))
+        _break(store, revision)
     latest = shelf.latest(plan_id)
     assert latest is not None
     assert (latest.plan.name, latest.passed_over) == ("old", 2)

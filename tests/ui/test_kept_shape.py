@@ -8,12 +8,14 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
+from gpuplanner.catalog.table.columns import Column as Queried
+from gpuplanner.catalog.table.columns import ColumnKind
 from gpuplanner.messages import msg
 from gpuplanner.ui.catalog_place.query import Query, read_query
 from gpuplanner.ui.pins import MOST_PINS, Pins
 from gpuplanner.ui.plan_place.columns import PlanColumns
 from gpuplanner.ui.settings import MemorySettings, is_pixels
-from gpuplanner.ui.table.columns import Column
+from gpuplanner.ui.table.columns import NOTHING, Column
 from gpuplanner.ui.table.shape import load_shape, usual_shape
 from gpuplanner.ui.widgets.splitter import Splitter
 
@@ -22,8 +24,9 @@ LEAVES: list[Any] = [
     "", "a", "x" * 9999, "\ud800", "\u202e", "\0", "9",
 ]  # fmt: skip
 KEYS = ["order", "hidden", "widths", "sort", "terms", "typed", "a", "b", "kind", "id", "\ud800"]
+QUERIED = [Queried("a", ColumnKind.TEXT), Queried("b", ColumnKind.NUMBER)]
 LENGTHS = [0, 1, 2, 3, 5, 7, 300]
-COLUMNS = [Column("a", msg("part.weights"), lambda *_: None), Column("b", msg("part.weights"), lambda *_: None)]
+COLUMNS = [Column(name, msg("part.weights"), lambda *_: NOTHING) for name in "ab"]
 
 
 def anything(dice: random.Random, depth: int = 0) -> Any:
@@ -89,7 +92,7 @@ def test_tables_queries_and_pins_of_anything_kept_are_usable() -> None:
         assert set(shape.order) == set(usual.order)
         assert shape.hidden < set(usual.order)
         assert all(is_pixels(width, 1) for width in shape.widths.values())
-        assert isinstance(read_query(value, COLUMNS), Query)
+        assert isinstance(read_query(value, QUERIED), Query)
         assert len(Pins(kept(value)).all()) <= MOST_PINS
 
 

@@ -1,4 +1,5 @@
 import re
+from functools import partial
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, Qt, QUrl
@@ -543,8 +544,7 @@ class _Busy(Page):
             msg("settings.title"),
             "3 of at most 6",
             actions=tuple(
-                PageAction(at, msg(name), lambda wanted=at: self.ran.append(wanted))
-                for at, name in zip(ids, names, strict=True)
+                PageAction(at, msg(name), partial(self.ran.append, at)) for at, name in zip(ids, names, strict=True)
             ),
         )
 
@@ -570,6 +570,7 @@ def test_a_narrow_bar_keeps_its_title_and_every_action(appearance, qtbot, langua
         assert bar.more.geometry().right() <= bar.width()
         bar.more.click()
         menu = bar.findChild(QMenu)
+        assert menu is not None
         for action in menu.actions():
             action.trigger()
         menu.close()

@@ -44,7 +44,7 @@ def names_on_disk(workspace):
     shelf = PlanShelf(store)
     found = {plan.id: shelf.latest(plan.id) for plan in shelf.listed()}
     store.close()
-    return {plan_id: latest.plan.workload.input_tokens for plan_id, latest in found.items() if latest}
+    return {plan_id: latest.plan.workload.model_dump()["input_tokens"] for plan_id, latest in found.items() if latest}
 
 
 def test_a_window_does_not_hang_while_another_program_holds_the_store(qtbot, page, workspace, told, monkeypatch):
