@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import fields, replace
+from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -392,7 +393,7 @@ def test_rungs_follow_the_evidence(serve):
         figure.high / figure.low
         for figure in (serve(gpu=gpu).metrics["tpot_s"] for gpu in (H100, "nvidia-h100-pcie-80gb", "amd-mi300x"))
     ]
-    assert spreads == sorted(spreads)
+    assert all(wider >= nearer * (1 - 1e-9) for nearer, wider in pairwise(spreads))
 
 
 def test_every_figure_is_explained_in_both_languages(shipped_catalog, shipped_efficiencies):
