@@ -70,7 +70,10 @@ def test_every_cell_of_every_gpu(shared_dir, catalog):
                 assert known is not None, (gpu.name, column)
                 printed = float(row[column].partition(" ")[0])
                 assert known.value / field.factor == pytest.approx(printed), (gpu.name, column)
-        assert {c: getattr(gpu, a) for c, a in GPU_WORDS.items()} == {c: row[c] for c in GPU_WORDS}
+        printed_words = {c: row[c] for c in GPU_WORDS}
+        if len(gpu.release_date) == len("2024"):  # the first of January stands for a year of which no more is known
+            printed_words["release_date"] = printed_words["release_date"].removesuffix("-01-01")
+        assert {c: getattr(gpu, a) for c, a in GPU_WORDS.items()} == printed_words
         assert gpu.sparsity == (row["sparsity_supported"] == "yes")
 
 

@@ -443,7 +443,7 @@ def test_plan_with_this(page, went, qtbot):
 
 
 def test_what_cannot_be_planned_with_says_so(page, went, qtbot, shipped_catalog):
-    model = next(m for m in shipped_catalog.models.values() if m.architecture is None)
+    model = next(m for m in shipped_catalog.models.values() if not m.plannable)
     page.visit(f"model/{model.id}")
     qtbot.waitUntil(lambda: page.detail_view.name.text() == model.name)
     assert not page.detail_view.plan.isEnabled()

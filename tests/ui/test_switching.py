@@ -1,5 +1,6 @@
 """Language and theme switched live leave nothing behind: the window is then as one that was opened that way."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,9 @@ def test_a_switched_window_is_as_one_opened_that_way(opened, qtbot, before, afte
     for view in VIEWS:
         texts_fresh, picture_fresh = look_at(fresh, qtbot, view)
         texts_switched, picture_switched = seen[view]
+        texts_fresh, texts_switched = (
+            {re.sub(r"home\d+", "home", text) for text in some} for some in (texts_fresh, texts_switched)
+        )
         assert texts_switched - texts_fresh == set(), view
         if view[0] != "plan":
             # The results of a plan take the room that its texts leave, so that another number of cards is in sight.
