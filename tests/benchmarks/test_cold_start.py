@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.benchmarks.measuring import REFERENCE_PER_S, reference_per_s
+
 START = """
 import os, sys, time
 from PySide6.QtCore import QTimer
@@ -28,6 +30,10 @@ os._exit(0)
 """
 
 
+NOISE = 1.2
+"""What other work on the machine, which takes the cache, may cost of processor time."""
+
+
 @pytest.mark.slow
 def test_a_window_can_be_used_within_a_second_and_a_half(tmp_path: Path) -> None:
     """In seconds of the processor, which others on the same machine take no part of; the best of a few starts."""
@@ -45,4 +51,5 @@ def test_a_window_can_be_used_within_a_second_and_a_half(tmp_path: Path) -> None
         best = min(best, float(seconds))
         if best < 1.5:
             break
-    assert best < 1.5
+    slowness = max(1.0, REFERENCE_PER_S / reference_per_s())
+    assert best < 1.5 * slowness * NOISE

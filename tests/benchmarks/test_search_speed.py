@@ -23,13 +23,11 @@ from gpuplanner.workload.plan import MachineChoice, Plan
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Framework, Method, Recomputation, Sharding, Training
 from gpuplanner.workspace import Workspace
-from tests.benchmarks.measuring import reference_per_s
+from tests.benchmarks.measuring import REFERENCE_PER_S, reference_per_s
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 
 MODEL_ID = "meta-llama/Llama-2-70b-hf"
-REFERENCE_PER_S = 3.2e9
-"""Element operations a second of the reference loop on one core of the machine that the limits were set on."""
 LEAST_CONFIGURATIONS_PER_S = {"serving": 2e6, "training": 1.5e6}
 LONGEST_ESTIMATE_S = 1e-3
 LONGEST_EXPLANATION_S = 0.1
