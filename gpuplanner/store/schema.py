@@ -1,7 +1,6 @@
 """The tables of the store, and how each version of them grew out of the one before."""
 
 import sqlite3
-import time
 
 from sqlite_utils import Database
 from sqlite_utils.migrations import Migrations
@@ -28,7 +27,6 @@ def plans_and_settings(db: Database) -> None:
     db.table("settings").create({"key": str, "value": str}, pk="key", not_null={"value"})
 
 
-_MOST_WAITS, _WAIT_S = 40, 0.05
 _COLUMNS = {
     "plans": {
         "id": ("TEXT", 0, 1),
@@ -66,14 +64,14 @@ def check_tables(db: Database) -> None:
 
 
 def migrate(db: Database) -> None:
-    """Bring the tables up to date. Another window may be doing the same: what it has begun is waited for."""
-    waited = 0
-    while migrations.pending(db):
-        try:
-            migrations.apply(db)
-        except sqlite3.OperationalError:
-            # A table that "already exists" is the other's, who is not done yet.
-            waited += 1
-            if waited > _MOST_WAITS:
-                raise
-            time.sleep(_WAIT_S)
+    """Bring the tables up to date, in one transaction: another window that does the same waits until it is done."""
+    if not migrations.pending(db):
+        return
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        migrations.apply(db)
+        db.execute("COMMIT")
+    except BaseException:
+        if db.conn.in_transaction:
+            db.execute("ROLLBACK")
+        raise
