@@ -22,16 +22,10 @@ from math import inf
 
 from gpuplanner.engine.formulas import serving_pool, serving_time
 from gpuplanner.engine.formulas.elementwise import Condition, Number, maximum, minimum, where
+from gpuplanner.engine.serving_exchange import GroupReach, group_reach
 from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
 from gpuplanner.engine.serving_memory import MemoryNumbers, memory_numbers
-from gpuplanner.engine.serving_passes import (
-    GroupReach,
-    PassNumbers,
-    decode_step,
-    dense_copies,
-    group_reach,
-    prefill_pass,
-)
+from gpuplanner.engine.serving_passes import PassNumbers, decode_step, dense_copies, prefill_pass
 from gpuplanner.workload.serving import Serving
 
 RATE_ITERATIONS = 4

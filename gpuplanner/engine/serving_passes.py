@@ -6,15 +6,8 @@ Pure arithmetic on floats or arrays; the formulas stand in `formulas/`.
 from dataclasses import dataclass, replace
 
 from gpuplanner.engine.formulas import attention, gemm, kv_cache, moe, serving_time, weights
-from gpuplanner.engine.formulas.collectives import (
-    group_efficiency,
-    group_latency_seconds,
-    network_send_seconds,
-    send_seconds,
-    spanning_all_to_all_seconds,
-    spanning_seconds,
-)
-from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum
+from gpuplanner.engine.formulas.elementwise import Number, maximum
+from gpuplanner.engine.serving_exchange import GroupReach, busiest_tokens, dispatch_in_pass, exchange_in_pass
 from gpuplanner.engine.serving_inputs import GpuNumbers, ModelNumbers, ServerNumbers, WayNumbers
 
 
@@ -40,24 +33,6 @@ class PassNumbers:
     launch_s: Number
     host_s: Number
     total_s: Number
-
-
-@dataclass(frozen=True, slots=True)
-class GroupReach:
-    """What the tensor-parallel group reaches on its links, and over how many nodes it spans; the same in every pass.
-
-    `inner`: the ranks of it that attend to the same requests, `experts`: those over which whole experts are spread;
-    None where nothing but tensor parallelism divides them. `deviations`: how far the busiest rank lies above the mean.
-    `crossings`: hand-overs between pipeline stages that leave a node.
-    """
-
-    nodes: Number
-    efficiency: Number
-    latency_s: Number
-    inner: "GroupReach | None" = None
-    experts: "GroupReach | None" = None
-    deviations: Number = 0.0
-    crossings: Number = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +75,8 @@ def decode_step(
     multiply = gemm.multiply_seconds(flops, gpu.attention_flop_per_s, gpu.attention_utilisation)
     attend = attention.decode_attention_seconds(cache_s, multiply)
     between = _between(model, gpu, way, own)
-    exchange = _exchange(model, gpu, server, way, group, rows, own, 1.0)
-    dispatch = _dispatch(model, gpu, way, group, rows, 1.0)
+    exchange = exchange_in_pass(model, gpu, server, way, group, rows, own, 1.0)
+    dispatch = dispatch_in_pass(model, gpu, way, group, rows, 1.0)
     launch = serving_time.launch_seconds(model.layers, gpu.layer_s, model.moe_layers, gpu.moe_layer_s)
     host = serving_time.host_seconds(server.step_s, server.sequence_s, sequences)
     fetch = _fetch(server, way, 1.0)
@@ -200,8 +175,8 @@ def prefill_pass(
         gemm.read_seconds(scores, gpu.hbm_bytes_per_s, gpu.hbm_share),
     )
     between = _between(model, gpu, way, prompt)
-    exchange = _exchange(model, gpu, server, way, group, rows, own, passes)
-    dispatch = _dispatch(model, gpu, way, group, rows, passes)
+    exchange = exchange_in_pass(model, gpu, server, way, group, rows, own, passes)
+    dispatch = dispatch_in_pass(model, gpu, way, group, rows, passes)
     launch = serving_time.launch_seconds(model.layers, gpu.layer_s, model.moe_layers, gpu.moe_layer_s)
     own_pass = serving_time.own_pass_seconds(launch, server.step_s, passes, server.shares_step)
     fetch = _fetch(server, way, passes)
@@ -239,7 +214,7 @@ def _matrices(
     if model.expert_bytes:
         loaded = moe.experts_loaded(model.experts, model.experts_per_token, rows)
         if not way.plain:
-            busy = _busiest(model, way, group, rows)
+            busy = busiest_tokens(model, way, group, rows)
             loaded = moe.busiest_rank_loaded(loaded, model.experts, way.expert_parallel, group.deviations)
     copies = dense_copies(server, way)
     read = moe.read_weight_bytes(
@@ -270,10 +245,6 @@ def dense_copies(server: ServerNumbers, way: WayNumbers) -> Number:
     return 1.0 if way.plain else 1.0 + server.copies_dense * (way.attention_ranks - 1.0)
 
 
-def _busiest(model: ModelNumbers, way: WayNumbers, group: GroupReach, rows: Number) -> Number:
-    return moe.busiest_rank_tokens(rows, model.experts_per_token, model.experts, way.expert_parallel, group.deviations)
-
-
 def _between(model: ModelNumbers, gpu: GpuNumbers, way: WayNumbers, tokens: Number) -> Number:
     moved = serving_time.traffic_bytes(
         tokens, model.split_traffic_bytes, model.whole_traffic_bytes, way.tensor_parallel / way.attention_ranks
@@ -287,123 +258,3 @@ def _fetch(server: ServerNumbers, way: WayNumbers, passes: Number) -> Number:
     return serving_time.fetch_seconds(
         passes, way.pipeline_parallel, server.offload_bytes, server.pcie_bytes_per_s, server.pcie_efficiency
     )
-
-
-def group_reach(gpu: GpuNumbers, way: WayNumbers) -> GroupReach:
-    """What the ranks of a way reach together; the same in every pass."""
-    crossings: Number = 0.0
-    if not isinstance(way.pipeline_parallel, float) or way.pipeline_parallel > 1.0:
-        crossings = serving_time.node_crossings(way.tensor_parallel, way.pipeline_parallel, gpu.gpus_per_node)
-    whole = replace(_reducing(gpu, way.tensor_parallel), crossings=crossings)
-    if way.plain:
-        return whole
-    inside = minimum(way.expert_parallel, gpu.gpus_per_node)
-    return GroupReach(
-        whole.nodes,
-        whole.efficiency,
-        whole.latency_s,
-        inner=_reducing(gpu, way.tensor_parallel / way.attention_ranks),
-        experts=GroupReach(
-            nodes=maximum(way.expert_parallel / gpu.gpus_per_node, 1.0),
-            efficiency=group_efficiency(gpu.all_to_all_efficiency, gpu.all_to_all_efficiency_growth, inside),
-            latency_s=group_latency_seconds(gpu.all_to_all_latency_s, gpu.all_to_all_latency_growth, inside),
-        ),
-        deviations=moe.largest_deviation(way.expert_parallel),
-        crossings=crossings,
-    )
-
-
-def _reducing(gpu: GpuNumbers, ranks: Number) -> GroupReach:
-    inside = minimum(ranks, gpu.gpus_per_node)
-    return GroupReach(
-        nodes=maximum(ranks / gpu.gpus_per_node, 1.0),
-        efficiency=group_efficiency(gpu.link_efficiency, gpu.link_efficiency_growth, inside),
-        latency_s=group_latency_seconds(gpu.link_latency_s, gpu.link_latency_growth, inside),
-    )
-
-
-def _exchange(
-    model: ModelNumbers,
-    gpu: GpuNumbers,
-    server: ServerNumbers,
-    way: WayNumbers,
-    group: GroupReach,
-    rows: Number,
-    own_rows: Number,
-    passes: Number,
-) -> Number:
-    """Sums over ranks and sends between stages. Where tokens travel to their experts, nothing is summed over all ranks
-    but what the server splits over them.
-    """
-    payload = serving_time.hidden_bytes(rows, model.hidden, model.activation_bytes)
-    sum_s = _sum_seconds(payload, way.tensor_parallel, gpu, group)
-    hand_over_s = _hand_over(gpu, way, group, payload)
-    if group.inner is None:
-        return serving_time.exchange_seconds(passes, 2.0 * model.layers, sum_s, 0.0, 0.0, hand_over_s)
-    own = serving_time.hidden_bytes(own_rows, model.hidden, model.activation_bytes)
-    own_s = _sum_seconds(own, way.tensor_parallel / way.attention_ranks, gpu, group.inner)
-    dense = model.layers - model.moe_layers
-    whole = dense * (1.0 - server.copies_dense) + model.moe_layers * (1.0 - _travelling(way))
-    inner = model.layers + dense * server.copies_dense
-    return serving_time.exchange_seconds(passes, whole, sum_s, inner, own_s, hand_over_s)
-
-
-def _hand_over(gpu: GpuNumbers, way: WayNumbers, group: GroupReach, payload: Number) -> Number:
-    """Between all pipeline stages: over the links of a node, over the network where the next stage is not in it."""
-    if isinstance(way.pipeline_parallel, float) and way.pipeline_parallel == 1.0:
-        return 0.0  # nothing to explain
-    send_s = send_seconds(payload, gpu.send_bytes_per_s, 1.0, gpu.send_latency_s)
-    if isinstance(group.crossings, float) and not group.crossings:
-        return serving_time.hand_over_seconds(way.pipeline_parallel, 0.0, send_s, 0.0)
-    network_send_s = network_send_seconds(
-        serving_time.handed_over_bytes(payload, way.tensor_parallel),
-        gpu.network_bytes_per_s,
-        gpu.network_send_efficiency,
-        gpu.network_send_latency_s,
-    )
-    return serving_time.hand_over_seconds(way.pipeline_parallel, group.crossings, send_s, network_send_s)
-
-
-def _travelling(way: WayNumbers) -> Number:
-    """1 where tokens travel to the ranks of their experts; where all ranks have all tokens, none has to."""
-    return 1.0 * ((way.attention_ranks > 1) & (way.expert_parallel > 1))
-
-
-def _sum_seconds(payload: Number, ranks: Number, gpu: GpuNumbers, group: GroupReach) -> Number:
-    return spanning_seconds(
-        payload,
-        2.0,
-        ranks,
-        group.nodes,
-        gpu.link_bytes_per_s,
-        group.efficiency,
-        group.latency_s,
-        gpu.network_bytes_per_s,
-        gpu.network_efficiency,
-        gpu.network_latency_s,
-    )
-
-
-def _dispatch(
-    model: ModelNumbers, gpu: GpuNumbers, way: WayNumbers, group: GroupReach, rows: Number, passes: Number
-) -> Number:
-    """Tokens to the ranks of their experts and back; the rank that gets most of them decides."""
-    if group.experts is None or not model.moe_layers:
-        return 0.0
-    spread, chosen = way.expert_parallel, model.experts_per_token
-    busy = _busiest(model, way, group, rows)
-    payload = moe.dispatch_bytes(busy, way.tensor_parallel, spread, chosen, model.hidden, model.activation_bytes)
-    nodes = group.experts.nodes
-    crossing = moe.once_per_node_efficiency(gpu.network_all_to_all_efficiency, spread, nodes, chosen)
-    all_to_all_s = spanning_all_to_all_seconds(
-        payload,
-        spread,
-        nodes,
-        gpu.link_bytes_per_s,
-        group.experts.efficiency,
-        group.experts.latency_s,
-        gpu.network_bytes_per_s,
-        crossing,
-        gpu.network_all_to_all_latency_s,
-    )
-    return moe.dispatch_seconds(passes, model.moe_layers * _travelling(way), all_to_all_s)

@@ -1,0 +1,161 @@
+"""What the GPUs of a replica exchange in a pass of serving: sums over ranks, hand-overs of stages, tokens to experts.
+
+Pure arithmetic on floats or arrays; the formulas stand in `formulas/`. What the passes compute is not known here.
+"""
+
+from dataclasses import dataclass, replace
+
+from gpuplanner.engine.formulas import moe, serving_time
+from gpuplanner.engine.formulas.collectives import (
+    group_efficiency,
+    group_latency_seconds,
+    network_send_seconds,
+    send_seconds,
+    spanning_all_to_all_seconds,
+    spanning_seconds,
+)
+from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum
+from gpuplanner.engine.serving_inputs import GpuNumbers, ModelNumbers, ServerNumbers, WayNumbers
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReach:
+    """What the tensor-parallel group reaches on its links, and over how many nodes it spans; the same in every pass.
+
+    `inner`: the ranks of it that attend to the same requests, `experts`: those over which whole experts are spread;
+    None where nothing but tensor parallelism divides them. `deviations`: how far the busiest rank lies above the mean.
+    `crossings`: hand-overs between pipeline stages that leave a node.
+    """
+
+    nodes: Number
+    efficiency: Number
+    latency_s: Number
+    inner: "GroupReach | None" = None
+    experts: "GroupReach | None" = None
+    deviations: Number = 0.0
+    crossings: Number = 0.0
+
+
+def group_reach(gpu: GpuNumbers, way: WayNumbers) -> GroupReach:
+    """What the ranks of a way reach together; the same in every pass."""
+    crossings: Number = 0.0
+    if not isinstance(way.pipeline_parallel, float) or way.pipeline_parallel > 1.0:
+        crossings = serving_time.node_crossings(way.tensor_parallel, way.pipeline_parallel, gpu.gpus_per_node)
+    whole = replace(_reducing(gpu, way.tensor_parallel), crossings=crossings)
+    if way.plain:
+        return whole
+    inside = minimum(way.expert_parallel, gpu.gpus_per_node)
+    return GroupReach(
+        whole.nodes,
+        whole.efficiency,
+        whole.latency_s,
+        inner=_reducing(gpu, way.tensor_parallel / way.attention_ranks),
+        experts=GroupReach(
+            nodes=maximum(way.expert_parallel / gpu.gpus_per_node, 1.0),
+            efficiency=group_efficiency(gpu.all_to_all_efficiency, gpu.all_to_all_efficiency_growth, inside),
+            latency_s=group_latency_seconds(gpu.all_to_all_latency_s, gpu.all_to_all_latency_growth, inside),
+        ),
+        deviations=moe.largest_deviation(way.expert_parallel),
+        crossings=crossings,
+    )
+
+
+def _reducing(gpu: GpuNumbers, ranks: Number) -> GroupReach:
+    inside = minimum(ranks, gpu.gpus_per_node)
+    return GroupReach(
+        nodes=maximum(ranks / gpu.gpus_per_node, 1.0),
+        efficiency=group_efficiency(gpu.link_efficiency, gpu.link_efficiency_growth, inside),
+        latency_s=group_latency_seconds(gpu.link_latency_s, gpu.link_latency_growth, inside),
+    )
+
+
+def busiest_tokens(model: ModelNumbers, way: WayNumbers, group: GroupReach, rows: Number) -> Number:
+    """Tokens of a pass as if every rank had as many for its experts as the busiest one."""
+    return moe.busiest_rank_tokens(rows, model.experts_per_token, model.experts, way.expert_parallel, group.deviations)
+
+
+def exchange_in_pass(
+    model: ModelNumbers,
+    gpu: GpuNumbers,
+    server: ServerNumbers,
+    way: WayNumbers,
+    group: GroupReach,
+    rows: Number,
+    own_rows: Number,
+    passes: Number,
+) -> Number:
+    """Sums over ranks and sends between stages. Where tokens travel to their experts, nothing is summed over all ranks
+    but what the server splits over them.
+    """
+    payload = serving_time.hidden_bytes(rows, model.hidden, model.activation_bytes)
+    sum_s = _sum_seconds(payload, way.tensor_parallel, gpu, group)
+    hand_over_s = _hand_over(gpu, way, group, payload)
+    if group.inner is None:
+        return serving_time.exchange_seconds(passes, 2.0 * model.layers, sum_s, 0.0, 0.0, hand_over_s)
+    own = serving_time.hidden_bytes(own_rows, model.hidden, model.activation_bytes)
+    own_s = _sum_seconds(own, way.tensor_parallel / way.attention_ranks, gpu, group.inner)
+    dense = model.layers - model.moe_layers
+    whole = dense * (1.0 - server.copies_dense) + model.moe_layers * (1.0 - _travelling(way))
+    inner = model.layers + dense * server.copies_dense
+    return serving_time.exchange_seconds(passes, whole, sum_s, inner, own_s, hand_over_s)
+
+
+def _hand_over(gpu: GpuNumbers, way: WayNumbers, group: GroupReach, payload: Number) -> Number:
+    """Between all pipeline stages: over the links of a node, over the network where the next stage is not in it."""
+    if isinstance(way.pipeline_parallel, float) and way.pipeline_parallel == 1.0:
+        return 0.0  # nothing to explain
+    send_s = send_seconds(payload, gpu.send_bytes_per_s, 1.0, gpu.send_latency_s)
+    if isinstance(group.crossings, float) and not group.crossings:
+        return serving_time.hand_over_seconds(way.pipeline_parallel, 0.0, send_s, 0.0)
+    network_send_s = network_send_seconds(
+        serving_time.handed_over_bytes(payload, way.tensor_parallel),
+        gpu.network_bytes_per_s,
+        gpu.network_send_efficiency,
+        gpu.network_send_latency_s,
+    )
+    return serving_time.hand_over_seconds(way.pipeline_parallel, group.crossings, send_s, network_send_s)
+
+
+def _travelling(way: WayNumbers) -> Number:
+    """1 where tokens travel to the ranks of their experts; where all ranks have all tokens, none has to."""
+    return 1.0 * ((way.attention_ranks > 1) & (way.expert_parallel > 1))
+
+
+def _sum_seconds(payload: Number, ranks: Number, gpu: GpuNumbers, group: GroupReach) -> Number:
+    return spanning_seconds(
+        payload,
+        2.0,
+        ranks,
+        group.nodes,
+        gpu.link_bytes_per_s,
+        group.efficiency,
+        group.latency_s,
+        gpu.network_bytes_per_s,
+        gpu.network_efficiency,
+        gpu.network_latency_s,
+    )
+
+
+def dispatch_in_pass(
+    model: ModelNumbers, gpu: GpuNumbers, way: WayNumbers, group: GroupReach, rows: Number, passes: Number
+) -> Number:
+    """Tokens to the ranks of their experts and back; the rank that gets most of them decides."""
+    if group.experts is None or not model.moe_layers:
+        return 0.0
+    spread, chosen = way.expert_parallel, model.experts_per_token
+    busy = busiest_tokens(model, way, group, rows)
+    payload = moe.dispatch_bytes(busy, way.tensor_parallel, spread, chosen, model.hidden, model.activation_bytes)
+    nodes = group.experts.nodes
+    crossing = moe.once_per_node_efficiency(gpu.network_all_to_all_efficiency, spread, nodes, chosen)
+    all_to_all_s = spanning_all_to_all_seconds(
+        payload,
+        spread,
+        nodes,
+        gpu.link_bytes_per_s,
+        group.experts.efficiency,
+        group.experts.latency_s,
+        gpu.network_bytes_per_s,
+        crossing,
+        gpu.network_all_to_all_latency_s,
+    )
+    return moe.dispatch_seconds(passes, model.moe_layers * _travelling(way), all_to_all_s)
