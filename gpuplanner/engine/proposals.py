@@ -12,6 +12,7 @@ from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.estimate import Estimate, Fit
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import MORE_NODES, bare, choice_of, with_nodes, within_limits
+from gpuplanner.engine.serving_flags import FLAGS
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.units import percent
 from gpuplanner.workload.plan import Plan
@@ -31,10 +32,17 @@ from gpuplanner.workload.training import (
 HIGHEST_UTILISATION = 0.95
 FEWER_BATCHED_TOKENS = (2048, 512)
 FEW_SEQUENCES = 64
-SHARED_UTILISATION = frozenset({Server.VLLM, Server.SGLANG, Server.TENSORRT_LLM})
+SHARED_UTILISATION = frozenset({Server.VLLM, Server.SGLANG, Server.TENSORRT_LLM, Server.LMDEPLOY})
+COARSE_CACHE = {Server.LLAMA_CPP: KvPrecision.Q8_0, Server.LMDEPLOY: KvPrecision.INT8, Server.EXLLAMA: KvPrecision.INT8}
+"""The 8-bit cache of servers that have none in FP8."""
 LARGEST_NODE = 8
 SMALLER_WEIGHTS = (WeightPrecision.FP8, WeightPrecision.INT4)
-SMALLER_GGUF = (WeightPrecision.Q8_0, WeightPrecision.Q4_K_M)
+SMALLER = {
+    Server.LLAMA_CPP: (WeightPrecision.Q8_0, WeightPrecision.Q4_K_M),
+    Server.LMDEPLOY: (WeightPrecision.FP8, WeightPrecision.AWQ),
+    Server.EXLLAMA: (WeightPrecision.EXL2_8, WeightPrecision.EXL2_5, WeightPrecision.EXL2_4),
+}
+"""By server the formats that take less memory, where it has other ones than most."""
 NEXT_STAGE = {
     Framework.MEGATRON: (Sharding.ZERO1,),
     Framework.FSDP: (Sharding.ZERO2, Sharding.FSDP),
@@ -82,9 +90,9 @@ def serving_changes(made: Estimate, workload: Serving) -> Iterator[tuple[Message
         for fewer in _fewer_requests(made, workload.concurrency, memory_is_short):
             yield msg("change.concurrency", count=fewer), {"concurrency": fewer}
     if workload.kv_precision in {None, KvPrecision.BF16, KvPrecision.FP16}:
-        cache = KvPrecision.Q8_0 if workload.server is Server.LLAMA_CPP else KvPrecision.FP8
+        cache = COARSE_CACHE.get(workload.server, KvPrecision.FP8)
         yield msg("change.kv_precision", precision=cache.value.upper()), {"kv_precision": cache}
-    for precision in SMALLER_GGUF if workload.server is Server.LLAMA_CPP else SMALLER_WEIGHTS:
+    for precision in SMALLER.get(workload.server, SMALLER_WEIGHTS):
         if workload.weight_precision != precision:
             yield msg("change.weight_precision", precision=precision.value.upper()), {"weight_precision": precision}
     yield from _more_tensor_parallel(made)
@@ -101,7 +109,7 @@ def _serving_memory(made: Estimate, workload: Serving) -> Iterator[tuple[Message
             yield msg("change.batched_tokens", tokens=tokens), {"max_batched_tokens": tokens, "chunked_prefill": True}
     if workload.max_sequences is None or workload.max_sequences > FEW_SEQUENCES:
         yield msg("change.max_sequences", count=FEW_SEQUENCES), {"max_sequences": FEW_SEQUENCES}
-    if not workload.eager and workload.server is not Server.LLAMA_CPP:
+    if not workload.eager and "eager" in FLAGS[workload.server] and workload.server is not Server.LLAMA_CPP:
         yield msg("change.eager"), {"eager": True}
     longest = made.metrics.get("max_length")
     wanted = workload.max_length or workload.input_tokens + workload.output_tokens

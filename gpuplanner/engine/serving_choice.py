@@ -17,8 +17,10 @@ from gpuplanner.figures import unrecorded
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.serving import Server, Serving
 
-LAYERS_ONLY = frozenset({Server.LLAMA_CPP, Server.TRANSFORMERS})
+LAYERS_ONLY = frozenset({Server.LLAMA_CPP, Server.TRANSFORMERS, Server.EXLLAMA})
 """Servers that spread a model over GPUs by layers, not by splitting matrices."""
+TENSORS_ONLY = frozenset({Server.LMDEPLOY})
+"""Servers that split matrices and nothing else: TurboMind has no pipeline stages and spreads no experts."""
 
 
 def heads_in_common(model: ModelArchitecture) -> int:
@@ -36,6 +38,8 @@ def degrees_of(workload: Serving) -> Degrees:
     tensor, attention, spread = workload.tensor_parallel, workload.attention_ranks, workload.expert_parallel
     if workload.server in LAYERS_ONLY:
         tensor, attention, spread = tensor or 1, 1, False
+    if workload.server in TENSORS_ONLY:
+        return Degrees(tensor, 1, 1, False)
     return Degrees(tensor, workload.pipeline_parallel, attention, spread)
 
 

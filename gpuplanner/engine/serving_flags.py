@@ -50,6 +50,18 @@ FLAGS: Mapping[Server, Mapping[str, str]] = {
         "cpu_offload_bytes": "--n-gpu-layers",
         "host_memory_bytes_per_s": "",
     },
+    Server.LMDEPLOY: {
+        "tensor_parallel": "--tp",
+        "memory_utilisation": "--cache-max-entry-count",
+        "max_batched_tokens": "--max-prefill-token-num",
+        "max_sequences": "--max-batch-size",
+    },
+    Server.EXLLAMA: {
+        "tensor_parallel": "tensor_parallel",
+        "pipeline_parallel": "gpu_split",
+        "max_batched_tokens": "chunk_size",
+        "max_sequences": "max_batch_size",
+    },
     Server.TRANSFORMERS: {
         "tensor_parallel": "tp_plan",
         "pipeline_parallel": "device_map",
@@ -58,7 +70,8 @@ FLAGS: Mapping[Server, Mapping[str, str]] = {
     },
 }
 """By server the settings of a plan that it has, and what it calls them (from the documentation of each, 2025; from
-memory). The bandwidth of the host's memory is no flag, but only llama.cpp computes from it.
+memory; LMDeploy: TurbomindEngineConfig; ExLlama: config_sample.yml of TabbyAPI, which serves v2 and v3). The bandwidth
+of the host's memory is no flag, but only llama.cpp computes from it.
 """
 SETTINGS = (
     "tensor_parallel", "pipeline_parallel", "expert_parallel", "attention_ranks", "memory_utilisation",

@@ -1,5 +1,6 @@
 """A model as the numbers that serving depends on, in one weight and one KV precision. Looked up once; no machine."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from math import inf
@@ -24,8 +25,8 @@ from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.precision import KvPrecision, WeightPrecision
 
 FORMATS = "number_formats"
-EXL2 = "exl2"
-"""ExLlamaV2's format is asked for by its average bits per weight: "exl2 4.0"."""
+AVERAGED = re.compile(r"(exl[23])[- ](\d.*)")
+"""ExLlama's formats are asked for by their average bits per weight: "exl2-4.0"."""
 _WIDE = {"fp32": 4.0}
 
 
@@ -59,10 +60,10 @@ def _stored_bits(stored: StoredPart, efficiencies: Efficiencies) -> float:
 
 
 def _format(efficiencies: Efficiencies, precision: str, is_moe: bool) -> Mapping[str, float]:
-    name, _, average = precision.partition(" ")
-    if name == EXL2 and average:
-        other = efficiencies.constants(FORMATS, EXL2).values
-        return {part: other[part] or float(average) for part in other}
+    averaged = AVERAGED.fullmatch(precision)
+    if averaged:
+        other = efficiencies.constants(FORMATS, averaged[1]).values
+        return {part: other[part] or float(averaged[2]) for part in other}
     names = [f"{precision} moe", precision] if is_moe else [precision]
     for name in names:
         try:

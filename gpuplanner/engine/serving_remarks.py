@@ -11,7 +11,7 @@ from gpuplanner.engine.formulas.moe import busiest_rank_tokens, largest_deviatio
 from gpuplanner.engine.formulas.serving_pool import whole_sequences
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.serving_choice import LAYERS_ONLY
-from gpuplanner.engine.serving_flags import layout_flags
+from gpuplanner.engine.serving_flags import FLAGS, layout_flags
 from gpuplanner.engine.serving_inputs import ServerNumbers, WayNumbers
 from gpuplanner.engine.serving_machine import SIXTEEN_BITS, Found
 from gpuplanner.engine.serving_model import precision_of
@@ -112,7 +112,7 @@ def _remarks(
             "serving.experts_resident", loaded=int(result.resident), experts=max(g.mlp.experts for g in model.groups)
         )
         yield from _experts(model, way, float(result.resident))
-    elif workload.expert_parallel and workload.server not in LAYERS_ONLY:
+    elif workload.expert_parallel and "expert_parallel" in FLAGS[workload.server]:
         yield msg("serving.no_experts")
     if way.attention_ranks > 1:
         yield msg("serving.attention_groups", groups=int(way.attention_ranks))

@@ -4,7 +4,10 @@ from enum import StrEnum
 
 
 class WeightPrecision(StrEnum):
-    """How weights are stored while serving. The GGUF types are llama.cpp's block formats."""
+    """How weights are stored while serving. The GGUF types are llama.cpp's block formats.
+
+    Those of ExLlama are named by their average bits per weight, of which files come in any number.
+    """
 
     FP32 = "fp32"
     BF16 = "bf16"
@@ -27,6 +30,15 @@ class WeightPrecision(StrEnum):
     Q3_K_M = "q3_k_m"
     Q2_K = "q2_k"
     IQ4_XS = "iq4_xs"
+    EXL2_2_5 = "exl2-2.5"
+    EXL2_3 = "exl2-3.0"
+    EXL2_4 = "exl2-4.0"
+    EXL2_5 = "exl2-5.0"
+    EXL2_6 = "exl2-6.0"
+    EXL2_8 = "exl2-8.0"
+    EXL3_2 = "exl3-2.0"
+    EXL3_3 = "exl3-3.0"
+    EXL3_4 = "exl3-4.0"
 
 
 class KvPrecision(StrEnum):

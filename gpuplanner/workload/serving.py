@@ -19,6 +19,8 @@ class Server(StrEnum):
     SGLANG = "sglang"
     TENSORRT_LLM = "tensorrt-llm"
     LLAMA_CPP = "llama.cpp"
+    LMDEPLOY = "lmdeploy"
+    EXLLAMA = "exllama"
     TRANSFORMERS = "transformers"
 
 

@@ -9,7 +9,7 @@ from gpuplanner.engine.serving_figures import Spreads, rate_figure, spreads_of, 
 from gpuplanner.engine.serving_figures import beside_weights as beside
 from gpuplanner.engine.serving_numbers import ServingNumbers
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext, outcome_of, refusal
-from gpuplanner.engine.validation.serving_rows import PlacedRow, placed
+from gpuplanner.engine.validation.serving_rows import LMDEPLOY, PlacedRow, placed
 from gpuplanner.figures import Figure
 from gpuplanner.messages import msg
 from gpuplanner.units import GIB, Unit
@@ -35,7 +35,7 @@ MEDIAN_STEP = re.compile(r"50th percentile token")
 RATE_HELD = 0.88
 """MLPerf's Server scenario: requests come at random and nearly all must be answered in time, so the rate stays so far
 below that of a list (median over systems of v4.1 that have both)."""
-WHOLE_MEMORY_SHARE = "lmdeploy"
+WHOLE_MEMORY_SHARE = LMDEPLOY
 """Up to 0.2 its pool was a share of the whole memory, whatever the weights left; it is what was measured."""
 TOTAL_OVER_GPUS = re.compile(r"total over gpu", re.IGNORECASE)
 

@@ -26,21 +26,23 @@ from gpuplanner.units import GB
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.serving import Server, Serving
 
+EXLLAMA, LMDEPLOY = "exllama measured", "lmdeploy measured"
+"""Profiles of the batches that were measured: of one request, and of requests that all begin together."""
 PROFILES = (
     (r"tensorrt-?llm|tensorrt llm|\bnim\b|trt", Server.TENSORRT_LLM.value),
     (r"vllm", Server.VLLM.value),
     (r"sglang", Server.SGLANG.value),
     (r"llama\.?cpp|llama-?bench|ollama|lm ?studio|koboldcpp", Server.LLAMA_CPP.value),
-    (r"exllama|mlc|tabbyapi", "exllama"),
+    (r"exllama|mlc|tabbyapi", EXLLAMA),
     (r"awq", "autoawq"),
-    (r"lmdeploy|turbomind", "lmdeploy"),
+    (r"lmdeploy|turbomind", LMDEPLOY),
     (r"\btgi\b|text-generation-inference", Server.VLLM.value),
     (r"transformers|hugging ?face|\bhf\b", Server.TRANSFORMERS.value),
     (r"^cuda ", Server.TENSORRT_LLM.value),
 )
 """The first pattern that the software's printed name matches decides; MLPerf rows name CUDA where TensorRT-LLM ran."""
 OLD_TENSORRT_LLM = re.compile(r"^0\.")
-LAYER_SPLIT = frozenset({Server.LLAMA_CPP.value, Server.TRANSFORMERS.value, "exllama", "autoawq"})
+LAYER_SPLIT = frozenset({Server.LLAMA_CPP.value, Server.TRANSFORMERS.value, EXLLAMA, "autoawq"})
 STATIC = re.compile(r"static|genai-perf c1|single-stream")
 MLPERF = "MLPerf"
 FORMATS = (
@@ -114,9 +116,9 @@ def placed(row: Row, context: ValidationContext) -> PlacedRow:
     load, finite = _load(row)
     serving = _serving(row, profile, load)
     server = server_numbers(serving, gpu, context.efficiencies, profile)
-    if STATIC.search(row.text("notes")) or profile in {"lmdeploy", "autoawq", "exllama", Server.TRANSFORMERS.value}:
+    if STATIC.search(row.text("notes")) or profile in {LMDEPLOY, "autoawq", EXLLAMA, Server.TRANSFORMERS.value}:
         server = replace(server, max_sequences=max(float(server.max_sequences), _finite(load.concurrency)))
-    if profile == "lmdeploy" and SHAREGPT.search(row.text("notes")):
+    if profile == LMDEPLOY and SHAREGPT.search(row.text("notes")):
         joined = context.efficiencies.constants(SERVERS, Server.VLLM.value)
         server = replace(server, static_batches=0.0, burst_share=joined["burst_share"])
     way = _way(row, gpus, profile) or best_way(
