@@ -97,9 +97,8 @@ class Tables(Efficiencies):
     """Efficiencies that tell which entry was found for a look-up, and can leave some of them out."""
 
     def __init__(self, tables: Efficiencies, hidden: Callable[[str], bool] = lambda _: False) -> None:
-        self._tables = {
-            name: tuple(e for e in tables._tables[name] if not hidden(_holder(e))) for name in tables.names()
-        }
+        kept = {name: tuple(e for e in tables._tables[name] if not hidden(_holder(e))) for name in tables.names()}
+        super().__init__(kept, tables.software)
         self.used: list[tuple[str, str, str]] = []
 
     def find(self, table: str, gpu: Gpu, variant: str = "") -> Efficiency:
