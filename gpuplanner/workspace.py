@@ -198,7 +198,8 @@ class Workspace:
         """The estimate with the smallest changes that help, where it does not fit or misses a goal."""
         from gpuplanner.engine.changes import advised
 
-        return advised(made, self.subject(made.plan.workload), self.efficiencies, self.catalog.gpus)
+        subject, own = self.subject(made.plan.workload), self._own_in_use()
+        return advised(made, subject, self.efficiencies, self.catalog.gpus, own)
 
     def explained(self, plan: Plan) -> "Estimate":
         """The same estimate with the derivation of every figure."""
@@ -234,9 +235,8 @@ class Workspace:
         """Ways of running × machines of the catalog under the plan's constraints."""
         from gpuplanner.engine.search.searching import search
 
-        return search(
-            plan, self.subject(plan.workload), self.catalog, self.efficiencies, self.rates(), cancelled, progress
-        )
+        subject, own = self.subject(plan.workload), self._own_in_use()
+        return search(plan, subject, self.catalog, self.efficiencies, self.rates(), cancelled, progress, own)
 
     def with_best_machine(self, plan: Plan) -> Plan | None:
         """The plan on the first machine of its ranking, None when no machine carries it."""

@@ -4,7 +4,7 @@ A change is kept when with it the run fits (or fits better than tight) and all g
 which a person would try them: settings first, then precision and method, then more or other GPUs, the smallest first.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,8 @@ from gpuplanner.engine.estimate import Change, Estimate, Fit
 from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.own_links import OwnLink
+from gpuplanner.engine.own_measurements import OwnMeasurement
 from gpuplanner.engine.proposals import Changes, Proposal, machine_proposals, setting_proposals
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.workload.serving import Serving
@@ -34,10 +36,16 @@ PILED_UP = frozenset({"change.micro_batch"})
 Try = Callable[[Proposal], Estimate | None]
 
 
-def advised(made: Estimate, subject: Any, efficiencies: Efficiencies, gpus: Mapping[str, Gpu]) -> Estimate:
+def advised(
+    made: Estimate,
+    subject: Any,
+    efficiencies: Efficiencies,
+    gpus: Mapping[str, Gpu],
+    own: Sequence[OwnMeasurement | OwnLink] = (),
+) -> Estimate:
     """The estimate with the changes that help; unchanged where it fits and meets all goals.
 
-    `gpus`: those of the catalog, of which the next larger one is tried.
+    `gpus`: those of the catalog, of which the next larger one is tried; `own`: what a person measured.
     """
     if made.fit is Fit.FITS and not made.unmet:
         return made
@@ -51,7 +59,7 @@ def advised(made: Estimate, subject: Any, efficiencies: Efficiencies, gpus: Mapp
                 return None
             left -= _effort_of(proposal)
             try:
-                return estimate(proposal.plan, subject, proposal.machine, efficiencies)
+                return estimate(proposal.plan, subject, proposal.machine, efficiencies, (), own)
             except InputError:
                 return None
 

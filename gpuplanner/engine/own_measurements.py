@@ -31,15 +31,14 @@ NEAR = 2.0
 LARGEST_FACTOR = 5.0
 """What is further from the engine than this was most likely measured of something else."""
 LOAD = frozenset(
-    {"input_tokens", "output_tokens", "concurrency", "request_rate", "sequence_length", "global_batch", "micro_batch",
-     "mean_tokens"}
+    {"input_tokens", "output_tokens", "concurrency", "request_rate", "sequence_length", "global_batch", "mean_tokens"}
 )  # fmt: skip
 """What a load is made of; in all else a profile has to be the same."""
 ASIDE = frozenset({"ttft_goal_s", "tpot_goal_s", "deadline_s", "tokens", "samples", "max_length"})
 """What changes nothing of how quick a run is."""
 WAY = frozenset(
-    {"tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "attention_ranks", "sharding",
-     "recomputation"}
+    {"tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "attention_ranks", "micro_batch",
+     "sharding", "recomputation"}
 )  # fmt: skip
 """What is compared as it was chosen, whether a plan asks for it or leaves it open."""
 

@@ -1,12 +1,13 @@
 """What a search gives: machines that run the plan, best first, and for each of the others why not. Types only."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gpuplanner.catalog.entries import Gpu, Instance
 from gpuplanner.engine.estimate import Fit, Way
 from gpuplanner.engine.machine import Machine
+from gpuplanner.figures import Origin
 from gpuplanner.messages import Message
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
@@ -45,6 +46,7 @@ class Candidate:
 
     `machine` has all nodes that the plan needs; `metrics` are values by the ids of `Estimate.metrics`, those that the
     search computes. `free_bytes`: on the fullest GPU.
+    `own`: where they come from when a person measured this very way, with their `ranges`; None where nobody did.
     """
 
     machine: Machine
@@ -53,6 +55,8 @@ class Candidate:
     fit: Fit
     free_bytes: float
     metrics: Mapping[str, float]
+    own: Origin | None = None
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def usd_per_hour(self) -> float | None:

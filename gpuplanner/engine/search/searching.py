@@ -4,7 +4,7 @@ Memory stays bounded: of a block only the best way of each offer, or its rejecti
 hardware (an instance in several regions or sizes of disk) are computed once.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,11 @@ from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.limits import missing_fact
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import Unplannable, catalog_machines, with_nodes
+from gpuplanner.engine.own_links import OwnLink
+from gpuplanner.engine.own_measurements import OwnMeasurement
 from gpuplanner.engine.search.checks import Failure, broken_choice, offer_checks, passing
 from gpuplanner.engine.search.ordering import furthest_first, ranked
+from gpuplanner.engine.search.own import OwnRows
 from gpuplanner.engine.search.rejecting import broke, rejection, unplannable
 from gpuplanner.engine.search.result import Broken, Candidate, Rejection, SearchResult
 from gpuplanner.engine.search.space import Computed, Prepared, Space
@@ -44,6 +47,7 @@ def search(
     rates: Mapping[str, Rate],
     cancelled: Callable[[], bool] = lambda: False,
     progress: Callable[[float], None] = lambda _: None,
+    own: Sequence[OwnMeasurement | OwnLink] = (),
 ) -> SearchResult:
     """All offers of the catalog for a plan, with its constraints and objective; `subject`: what its workload runs.
 
@@ -54,6 +58,7 @@ def search(
     offers = list(catalog_machines(catalog, rates, bare_gpus=asked.bare_gpus, regions=asked.regions))
     rejected = [unplannable(offer) for offer in offers if isinstance(offer, Unplannable)]
     space = KINDS[plan.workload.kind].space(plan, subject, efficiencies)
+    measured = OwnRows(plan, subject, efficiencies, own)
     groups: list[Group] = []
     for alike in _alike(offer for offer in offers if isinstance(offer, Machine)):
         prepared = _prepared(plan, space, alike[0], efficiencies.software)
@@ -70,9 +75,9 @@ def search(
         results = space.compute([prepared for prepared, _ in block])
         for (prepared, alike), result in zip(block, results, strict=True):
             computed += prepared.rows
-            for verdict in _judged(plan, space, alike, result):
+            for verdict in _judged(plan, space, alike, measured.counted(space, alike[0], result)):
                 if isinstance(verdict, Candidate):
-                    candidates.append(verdict)
+                    candidates.append(measured.marked(verdict))
                 else:
                     rejected.append(verdict)
         done += len(block)
