@@ -19,7 +19,7 @@ from gpuplanner.engine.training_layouts import layouts_of
 from gpuplanner.engine.training_model import ModelNumbers
 from gpuplanner.engine.training_numbers import held_numbers, with_rates
 from gpuplanner.engine.training_rollout import known_trainer_shape
-from gpuplanner.engine.training_ways import Shape, TrainingWay, layouts_on
+from gpuplanner.engine.training_ways import Shape, TrainingWay, TrainingWays, layouts_on
 from gpuplanner.engine.verdict import comfortable
 from gpuplanner.figures import unrecorded
 from gpuplanner.messages import InputError, msg
@@ -35,16 +35,13 @@ def shape_of(model: ModelArchitecture) -> Shape:
     return Shape(heads, model.layers, max(g.mlp.experts for g in model.groups))
 
 
-def ways_on(machine: Machine, model: ModelArchitecture, workload: Training) -> list[TrainingWay]:
+def ways_on(machine: Machine, model: ModelArchitecture, workload: Training) -> TrainingWays:
     """The ways of running on this machine. Raises InputError when the plan cannot be laid out on its GPUs at all."""
     shape, expert = shape_of(model), workload.expert_parallel or 1
     if expert > 1 and not shape.experts_divide(expert):
         raise InputError(msg("training.experts_do_not_divide", experts=shape.experts, expert=expert))
     per_node, nodes = known_trainer_shape(workload, machine.gpus_per_node, machine.nodes)
-    ways = [
-        way if nodes == machine.nodes else way._replace(nodes=machine.nodes)
-        for way in layouts_on(per_node, nodes, shape, workload, in_part=True)
-    ]
+    ways = layouts_on(per_node, nodes, shape, workload, machine.nodes)
     if not ways:
         raise InputError(
             msg(
@@ -89,7 +86,7 @@ def _fastest_that_fits(
     gpus: int,
     highest_need: float,
 ) -> TrainingWay:
-    layouts = layouts_of(workload, ways, [gpus] * len(ways))
+    layouts = layouts_of(workload, TrainingWays.of(ways), float(gpus))
     held = held_numbers(model, software, hardware, layouts)
     needed = np.broadcast_to(np.asarray(held.memory.needed), len(ways))
     rows = np.flatnonzero(needed <= hardware.usable_bytes)

@@ -1,14 +1,14 @@
 """Ways of running training as numbers: what each sharding splits, and layouts as floats or as arrays for a search."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
-from gpuplanner.engine.formulas.elementwise import Number
+from gpuplanner.engine.formulas.elementwise import Number, floor, where
 from gpuplanner.engine.training_inputs import LayoutNumbers
-from gpuplanner.engine.training_ways import TrainingWay
+from gpuplanner.engine.training_ways import RECOMPUTATION_PLACES, SHARDING_PLACES, TrainingWay, TrainingWays
 from gpuplanner.workload.precision import WeightPrecision
 from gpuplanner.workload.training import (
     ADAPTERS,
@@ -45,6 +45,8 @@ SWITCHES: Mapping[Sharding, Switches] = MappingProxyType(
 """What each sharding splits (Rajbhandari et al., ZeRO, 2019)."""
 USUAL_SERVER_SHARE = 0.9
 """vLLM's `gpu_memory_utilization` where nobody sets it."""
+FULL = float(RECOMPUTATION_PLACES.index(Recomputation.FULL))
+SELECTIVE = float(RECOMPUTATION_PLACES.index(Recomputation.SELECTIVE))
 WHOLE_PRECISIONS = {WeightPrecision.FP32, WeightPrecision.BF16, WeightPrecision.FP16}
 
 
@@ -65,36 +67,32 @@ def _rollout_share(workload: Training) -> float:
 
 def layout_of(workload: Training, way: TrainingWay, gpus: int) -> LayoutNumbers:
     """One way of running on `gpus` GPUs as floats."""
-    return _numbers(workload, (way,), (gpus,), lambda values: float(values[0]))
+    splits = *SWITCHES[way.sharding], float(splits_base(workload, way.sharding))
+    one = TrainingWays.of([way])
+    return _numbers(workload, one, float(gpus), splits)
 
 
-def layouts_of(workload: Training, ways: Sequence[TrainingWay], gpus: Sequence[int]) -> LayoutNumbers:
+def layouts_of(workload: Training, ways: TrainingWays, gpus: Number) -> LayoutNumbers:
     """Many ways of running, each on its number of GPUs: what all have in common as a float, the rest as arrays."""
-    return _numbers(workload, ways, gpus, _column)
+    rows = [(*SWITCHES[sharding], float(splits_base(workload, sharding))) for sharding in SHARDING_PLACES]
+    if not isinstance(ways.sharding, np.ndarray):
+        return _numbers(workload, ways, gpus, rows[int(ways.sharding)])
+    places = ways.sharding.astype(np.intp)
+    tried = np.flatnonzero(np.bincount(places))
+    table = np.array(rows, dtype=np.float64)
+    common = (table[tried] == table[tried[0]]).all(axis=0)
+    splits = (float(table[tried[0], i]) if common[i] else table[places, i] for i in range(table.shape[1]))
+    return _numbers(workload, ways, gpus, tuple(splits))
 
 
-def _column(values: Sequence[float]) -> Number:
-    if values.count(values[0]) == len(values):
-        return float(values[0])
-    return np.array(values, dtype=np.float64)
-
-
-def _numbers(
-    workload: Training,
-    ways: Sequence[TrainingWay],
-    gpus: Sequence[int],
-    column: Callable[[Sequence[float]], Number],
-) -> LayoutNumbers:
-    tp, pp, cp, ep, micro, shardings, recomputations, _, shares = zip(*ways, strict=True)
-    kinds = {sharding: (*SWITCHES[sharding], float(splits_base(workload, sharding))) for sharding in set(shardings)}
-    weights, gradients, optimizer, in_node, base = zip(*map(kinds.__getitem__, shardings), strict=True)
+def _numbers(workload: Training, ways: TrainingWays, gpus: Number, splits: tuple[Number, ...]) -> LayoutNumbers:
+    """`splits`: the switches of each way's sharding, and whether it splits a frozen base."""
+    weights, gradients, optimizer, in_node, base = splits
+    tp, pp, cp = ways.tensor_parallel, ways.pipeline_parallel, ways.context_parallel
     # Without a known mean nothing says that a micro-batch could be cut: it is taken to be padded to the full length.
     length_share = 1.0 if workload.packed or workload.mean_tokens is None else workload.sample_share
     apart = workload.rollout is Rollout.OTHER_GPUS
     masked = workload.packed and workload.attention is AttentionKernel.FLASH
-    chunks = {stages: workload.virtual_pipeline if stages > 1 else 1 for stages in set(pp)}
-    ranks = [n // (t * p * c) for n, t, p, c in zip(gpus, tp, pp, cp, strict=True)]
-    full, selective = Recomputation.FULL, Recomputation.SELECTIVE
     return LayoutNumbers(
         sequence_length=float(workload.sequence_length),
         global_batch=float(workload.global_batch),
@@ -105,24 +103,24 @@ def _numbers(
         reference_passes=float(workload.has_reference),
         completion_tokens=float(workload.generated_tokens),
         rollout_share=_rollout_share(workload),
-        rollout_gpus=float(workload.rollout_gpus) if apart else column(gpus),
+        rollout_gpus=float(workload.rollout_gpus) if apart else gpus,
         rollout_apart=float(apart),
         reference_copy=float(workload.has_reference and workload.method not in ADAPTERS),
-        micro_batch=column(micro),
-        tensor_parallel=column(tp),
-        pipeline_parallel=column(pp),
-        virtual_pipeline=column([chunks[stages] for stages in pp]),
-        context_parallel=column(cp),
-        expert_parallel=column(ep),
-        data_parallel=column(ranks),
-        shard_weights=column(weights),
-        shard_gradients=column(gradients),
-        shard_optimizer=column(optimizer),
-        shard_in_node=column(in_node),
-        shard_base=column(base),
+        micro_batch=ways.micro_batch,
+        tensor_parallel=tp,
+        pipeline_parallel=pp,
+        virtual_pipeline=where(pp > 1, float(workload.virtual_pipeline), 1.0) if workload.virtual_pipeline > 1 else 1.0,
+        context_parallel=cp,
+        expert_parallel=ways.expert_parallel,
+        data_parallel=floor(gpus / (tp * pp * cp)),
+        shard_weights=weights,
+        shard_gradients=gradients,
+        shard_optimizer=optimizer,
+        shard_in_node=in_node,
+        shard_base=base,
         sequence_parallel=float(workload.sequence_parallel),
-        full_recomputation=column([s if r is full else 0.0 for r, s in zip(recomputations, shares, strict=True)]),
-        selective_recomputation=column([1.0 if r is selective else 0.0 for r in recomputations]),
+        full_recomputation=where(ways.recomputation == FULL, ways.recomputed_share, 0.0),
+        selective_recomputation=where(ways.recomputation == SELECTIVE, 1.0, 0.0),
         math_attention=float(workload.attention is AttentionKernel.MATH),
         offload_optimizer=float(workload.offload is not Offload.NONE),
         offload_weights=float(workload.offload is Offload.ALL),

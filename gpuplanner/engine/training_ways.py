@@ -4,11 +4,14 @@ Degrees that the plan fixes are tried alone. A layout that does not divide (head
 made.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, SupportsIndex, overload
 
+import numpy as np
+
+from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.training_rollout import trainer_shape
 from gpuplanner.workload.training import Framework, Method, Recomputation, Sharding, Training
 
@@ -34,10 +37,13 @@ TENSOR_PARALLEL = frozenset({Framework.MEGATRON, Framework.FSDP})
 PIPELINE_PARALLEL = frozenset({Framework.MEGATRON})
 EXPERT_PARALLEL = frozenset({Framework.MEGATRON})
 CONTEXT_PARALLEL = frozenset({Framework.MEGATRON, Framework.FSDP})
+SHARDING_PLACES = tuple(Sharding)
+RECOMPUTATION_PLACES = tuple(Recomputation)
+"""Shardings and recomputations by the number that stands for each in a column."""
 
 
 class TrainingWay(NamedTuple):
-    """One layout of a training run on a given number of GPUs; a tuple, since a search makes many thousands.
+    """One layout of a training run on a given number of GPUs.
 
     `recomputed_share`: of the layers those that full recomputation computes again, the others keep everything.
     """
@@ -53,6 +59,73 @@ class TrainingWay(NamedTuple):
     recomputed_share: float = 1.0
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingWays(Sequence[TrainingWay]):
+    """Many layouts as columns, since a search tries many thousands: what all have in common is one float, the rest an
+    array. `sharding` and `recomputation` are places in `SHARDING_PLACES` and `RECOMPUTATION_PLACES`.
+    """
+
+    rows: int
+    tensor_parallel: Number
+    pipeline_parallel: Number
+    context_parallel: Number
+    expert_parallel: Number
+    micro_batch: Number
+    sharding: Number
+    recomputation: Number
+    nodes: Number
+    recomputed_share: Number
+
+    @classmethod
+    def of(cls, ways: Sequence[TrainingWay]) -> "TrainingWays":
+        """The same ways as columns."""
+        if isinstance(ways, TrainingWays):
+            return ways
+        if not ways:
+            return cls(0, *(np.zeros(0) for _ in range(9)))
+        tp, pp, cp, ep, micro, shardings, recomputations, nodes, shares = zip(*ways, strict=True)
+        places = [SHARDING_PLACES.index(each) for each in shardings]
+        again = [RECOMPUTATION_PLACES.index(each) for each in recomputations]
+        columns = (tp, pp, cp, ep, micro, places, again, nodes, shares)
+        return cls(len(ways), *(_column(column, 1) for column in columns))
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @overload
+    def __getitem__(self, row: SupportsIndex) -> TrainingWay: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> Sequence[TrainingWay]: ...
+
+    def __getitem__(self, row: SupportsIndex | slice) -> TrainingWay | Sequence[TrainingWay]:
+        if isinstance(row, slice):
+            return [self[each] for each in range(*row.indices(self.rows))]
+        place = range(self.rows)[row]
+        return TrainingWay(
+            int(_at(self.tensor_parallel, place)),
+            int(_at(self.pipeline_parallel, place)),
+            int(_at(self.context_parallel, place)),
+            int(_at(self.expert_parallel, place)),
+            int(_at(self.micro_batch, place)),
+            SHARDING_PLACES[int(_at(self.sharding, place))],
+            RECOMPUTATION_PLACES[int(_at(self.recomputation, place))],
+            int(_at(self.nodes, place)),
+            _at(self.recomputed_share, place),
+        )
+
+
+def _at(column: Number, row: int) -> float:
+    return float(column[row]) if isinstance(column, np.ndarray) else column
+
+
+def _column(values: Sequence[float], times: int | Sequence[int]) -> Number:
+    """A column in which each value stands so many times; one float where all are the same."""
+    if values.count(values[0]) == len(values):
+        return float(values[0])
+    return np.repeat(np.array(values, dtype=np.float64), times)
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """What a model allows: heads and layers that are divided, and experts that are spread (0: none)."""
@@ -66,44 +139,77 @@ class Shape:
         return self.experts > 0 and self.experts % degree == 0
 
 
-def training_ways(gpus_per_node: int, shape: Shape, workload: Training, max_gpus: int) -> tuple[TrainingWay, ...]:
+def training_ways(gpus_per_node: int, shape: Shape, workload: Training, max_gpus: int) -> TrainingWays:
     """The layouts of a training run on nodes of `gpus_per_node` GPUs."""
-    return tuple(
-        way if way.nodes == nodes else way._replace(nodes=nodes)
+    trainers = (
+        (*trained, nodes)
         for nodes in NODES
         if nodes == 1 or nodes * gpus_per_node <= max_gpus
-        if (trainers := trainer_shape(workload, gpus_per_node, nodes)) is not None
-        for way in layouts_on(*trainers, shape, workload)
+        if (trained := trainer_shape(workload, gpus_per_node, nodes)) is not None
     )
+    return _laid_out(trainers, shape, workload, _recomputations(workload, in_part=False))
 
 
-def layouts_on(
-    gpus_per_node: int, nodes: int, shape: Shape, workload: Training, *, in_part: bool = False
-) -> Iterator[TrainingWay]:
-    """The layouts of a training run on exactly so many nodes.
+def layouts_on(gpus_per_node: int, nodes: int, shape: Shape, workload: Training, whole_nodes: int) -> TrainingWays:
+    """The layouts of a training run on exactly so many nodes of a machine of `whole_nodes`.
 
-    `in_part`: where recomputation is left open, also that of a quarter and of half of the layers, where the framework
-    can do that.
+    Where recomputation is left open, also that of a quarter and of half of the layers, where the framework can do that.
     """
-    gpus = gpus_per_node * nodes
-    recomputations = _recomputations(workload, in_part)
-    degrees = product(
-        _tensor_degrees(gpus_per_node, shape, workload),
-        _stages(shape, workload),
-        _context_ranks(workload),
+    trainers = ((gpus_per_node, nodes, whole_nodes),)
+    return _laid_out(trainers, shape, workload, _recomputations(workload, in_part=True))
+
+
+def _laid_out(
+    trainers: Iterable[tuple[int, int, int]],
+    shape: Shape,
+    workload: Training,
+    recomputations: Sequence[tuple[Recomputation, float]],
+) -> TrainingWays:
+    """The layouts on each of these: GPUs of a node and nodes that train, and the nodes of the whole machine.
+
+    Of what a degree allows, every sharding stands with every recomputation: these are laid out once.
+    """
+    degrees: list[tuple[int, ...]] = []
+    below: list[np.ndarray[tuple[int, int], np.dtype[np.float64]]] = []
+    pairs = {}
+    for per_node, nodes, whole_nodes in trainers:
+        gpus = per_node * nodes
+        stages, context = _stages(shape, workload), _context_ranks(workload)
+        for tp, pp, cp in product(_tensor_degrees(per_node, shape, workload), stages, context):
+            ranks, left = divmod(gpus, tp * pp * cp)
+            if left or not ranks or workload.global_batch % ranks:
+                continue
+            micro_batches = _micro_batches(workload, ranks)
+            shardings = tuple(_shardings(workload, ranks, nodes))
+            if shardings not in pairs:
+                pairs[shardings] = _pairs(shardings, recomputations)
+            for ep in _expert_degrees(ranks * cp, tp, shape, workload):
+                degrees += [(tp, pp, cp, ep, micro, whole_nodes) for micro in micro_batches]
+                below += [pairs[shardings]] * len(micro_batches)
+    if not degrees:
+        return TrainingWays.of(())
+    times = [each.shape[1] for each in below]
+    tensor, pipeline, contexts, experts, micro, all_nodes = (_column(c, times) for c in zip(*degrees, strict=True))
+    sharding, recomputation, share = (_common(column) for column in np.concatenate(below, axis=1))
+    return TrainingWays(
+        sum(times), tensor, pipeline, contexts, experts, micro, sharding, recomputation, all_nodes, share
     )
-    for tp, pp, cp in degrees:
-        ranks, left = divmod(gpus, tp * pp * cp)
-        if left or not ranks or workload.global_batch % ranks:
-            continue
-        rest = product(
-            _expert_degrees(ranks * cp, tp, shape, workload),
-            _micro_batches(workload, ranks),
-            _shardings(workload, ranks, nodes),
-            recomputations,
-        )
-        for ep, micro, sharding, (recomputation, share) in rest:
-            yield TrainingWay(tp, pp, cp, ep, micro, sharding, recomputation, nodes, share)
+
+
+def _pairs(
+    shardings: Sequence[Sharding], recomputations: Sequence[tuple[Recomputation, float]]
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Every sharding with every recomputation: three columns, of places of both and of shares."""
+    found = [
+        (SHARDING_PLACES.index(sharding), RECOMPUTATION_PLACES.index(again), share)
+        for sharding, (again, share) in product(shardings, recomputations)
+    ]
+    return np.array(found, dtype=np.float64).T
+
+
+def _common(column: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Number:
+    """A column, or the float that stands in all of it."""
+    return float(column[0]) if (column == column[0]).all() else column
 
 
 def _tensor_degrees(gpus_per_node: int, shape: Shape, workload: Training) -> list[int]:

@@ -24,7 +24,7 @@ from gpuplanner.engine.training_numbers import TrainingNumbers, training_numbers
 from gpuplanner.engine.training_ranges import spread_of
 from gpuplanner.engine.training_software import software_numbers
 from gpuplanner.engine.training_split import split
-from gpuplanner.engine.training_ways import TrainingWay
+from gpuplanner.engine.training_ways import TrainingWay, TrainingWays
 from gpuplanner.engine.verdict import comfortable
 from gpuplanner.figures import Certainty, Rung
 from gpuplanner.messages import InputError
@@ -131,7 +131,7 @@ def test_arrays_and_single_layouts_agree(shipped_efficiencies, architecture, h10
         software_numbers(work, machine, shipped_efficiencies),
         hardware_numbers(machine, shipped_efficiencies),
     )
-    together = flat(training_numbers(*inputs, layouts_of(work, laid_out, [machine.gpus] * len(laid_out))))
+    together = flat(training_numbers(*inputs, layouts_of(work, TrainingWays.of(laid_out), float(machine.gpus))))
     for index, one in enumerate(laid_out):
         alone = flat(training_numbers(*inputs, layout_of(work, one, machine.gpus)))
         for name, value in alone.items():
@@ -667,5 +667,6 @@ def test_a_million_layouts_are_computed_in_a_second(architecture, h100, shipped_
         software_numbers(work, machine, shipped_efficiencies),
         hardware_numbers(machine, shipped_efficiencies),
     )
-    layouts = layouts_of(work, [way(tensor_parallel=t) for t in (1, 2, 4, 8)] * (rows // 4), [machine.gpus] * rows)
+    tried = TrainingWays.of([way(tensor_parallel=t) for t in (1, 2, 4, 8)] * (rows // 4))
+    layouts = layouts_of(work, tried, float(machine.gpus))
     assert rows / fastest(lambda: training_numbers(*numbers, layouts), 12) > 1e6

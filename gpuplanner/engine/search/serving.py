@@ -48,7 +48,7 @@ class _Ways:
 class _Results:
     """The ways of one machine, computed. `fits`: verdicts by place; offers of the same hardware share them.
 
-    `memory`: of all machines of the block, this one's from row `start` on; `rung`: what it stands on.
+    `memory`: of all layouts of the block, this machine's ways are those from `start` on; `rung`: what it stands on.
     """
 
     fits: dict[int, Fit]
@@ -94,23 +94,31 @@ class ServingSpace:
         return Prepared(machine, len(ways.nodes), _Ways(ways, alone, networked, server, found.rung))
 
     def compute(self, block: Sequence[Prepared]) -> Sequence[Computed]:
+        """A row a layout, a column a number of copies: what does not depend on that is worked out once a layout."""
         prepared: list[_Ways] = [p.ways for p in block]
-        rows = [len(p.ways.nodes) for p in prepared]
-        place = np.repeat(np.arange(len(prepared)), rows)
-        spans = np.concatenate([p.ways.nodes_of_replica > 1 for p in prepared])
+        counts = [len(p.ways.nodes) // len(COPIES) for p in prepared]
+        place = np.repeat(np.arange(len(prepared)), counts)[:, None]
+        spans = np.concatenate([_by_layout(p.ways.nodes_of_replica) > 1 for p in prepared])
         gpus = stack([numbers for p in prepared for numbers in (p.alone, p.networked)], equal_as_floats=True)
         servers = stack([p.server for p in prepared], equal_as_floats=True)
         plain = all(p.ways.plain for p in prepared)
-        names = ("tensor_parallel", "pipeline_parallel", "replicas")
         split = () if plain else ("attention_ranks", "expert_parallel")
-        way = WayNumbers(*(np.concatenate([getattr(p.ways, name) for p in prepared]) for name in (*names, *split)))
+        degrees, replicas, splits = (
+            [np.concatenate([shaped(getattr(p.ways, name)) for p in prepared]) for name in names]
+            for shaped, names in (
+                (_by_layout, ("tensor_parallel", "pipeline_parallel")),
+                (_by_copies, ("replicas",)),
+                (_by_layout, split),
+            )
+        )
+        way = WayNumbers(*degrees, *replicas, *splits)
         gpu = take(gpus, 2 * place + spans)
         found = serving_numbers(self._model, gpu, take(servers, place), self._load, way)
-        columns = _columns(found, way, len(place))
-        ends = np.cumsum(rows)
+        columns = _columns(found, way, (len(place), len(COPIES)))
+        ends = np.cumsum(counts) * len(COPIES)
         return [
-            self._computed(p, found.memory, columns, slice(end - count, end))
-            for p, count, end in zip(prepared, rows, ends, strict=True)
+            self._computed(p, found.memory, columns, slice(end - len(p.ways.nodes), end))
+            for p, end in zip(prepared, ends, strict=True)
         ]
 
     def best(self, machine: Machine, computed: Computed, passing: Array) -> Candidate:
@@ -206,7 +214,7 @@ class ServingSpace:
 
     def _fit(self, machine: Machine, found: _Results, place: int) -> Fit:
         """The verdict that the estimate of this very way gives."""
-        memory = at(found.memory, found.start + place)
+        memory = at(found.memory, (found.start + place) // len(COPIES))
         spread = spreads_of(
             self._efficiencies, found.rung, memory_rung=found.rung, server=self._workload.server.value
         ).beside_weights
@@ -217,7 +225,17 @@ class ServingSpace:
         return fit_with(fit, pool_lack(memory, found.resident[place], found.places[place], offered, spread))
 
 
-def _columns(found: ServingNumbers, way: WayNumbers, rows: int) -> Mapping[str, Array]:
+def _by_copies(column: Array) -> Array:
+    """A column of ways as a table: a row a layout, a column a number of copies."""
+    return column.reshape(-1, len(COPIES))
+
+
+def _by_layout(column: Array) -> Array:
+    """A column of ways that differs between layouts only, as a table of one column."""
+    return _by_copies(column)[:, :1]
+
+
+def _columns(found: ServingNumbers, way: WayNumbers, shape: tuple[int, int]) -> Mapping[str, Array]:
     """What is kept of a block, by the names of `_Results`, a value for each way; `short`: what one request lacks."""
     memory = found.memory
     cache = live_cache_bytes(found.resident, memory.sequence_bytes, way.attention_ranks, memory.pool_bytes)
@@ -232,7 +250,7 @@ def _columns(found: ServingNumbers, way: WayNumbers, rows: int) -> Mapping[str, 
         "request_per_s": found.request_per_s,
         "output_tokens_per_s": found.output_tokens_per_s,
     }
-    return {name: np.broadcast_to(column, rows) for name, column in kept.items()}
+    return {name: np.broadcast_to(column, shape).ravel() for name, column in kept.items()}
 
 
 def _first_of_each(passing: Array) -> Array:

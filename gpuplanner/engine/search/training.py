@@ -27,7 +27,7 @@ from gpuplanner.engine.training_numbers import held_numbers, with_rates
 from gpuplanner.engine.training_ranges import memory_spread_of
 from gpuplanner.engine.training_rollout import trainer_gpus
 from gpuplanner.engine.training_software import software_numbers
-from gpuplanner.engine.training_ways import DEFAULT_MAX_GPUS, TrainingWay, training_ways
+from gpuplanner.engine.training_ways import DEFAULT_MAX_GPUS, TrainingWays, training_ways
 from gpuplanner.engine.verdict import usable_figure, verdict
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Objective, Plan
@@ -38,7 +38,7 @@ from gpuplanner.workload.training import Training
 class _Layouts:
     """Layouts on nodes of one size: the ways, the same as arrays, and the nodes and GPUs of each."""
 
-    ways: tuple[TrainingWay, ...]
+    ways: TrainingWays
     numbers: LayoutNumbers
     nodes: Array
     gpus: Array
@@ -55,7 +55,7 @@ class _Ways:
 class _Results:
     """Those layouts of one machine that fit: `rows` of its `ways`."""
 
-    ways: tuple[TrainingWay, ...]
+    ways: TrainingWays
     rows: Array
     needed: Array
     usable: float
@@ -146,14 +146,14 @@ class TrainingSpace:
         key = gpus_per_node, most
         if key not in self._laid_out:
             ways = training_ways(gpus_per_node, self._shape, self._workload, most)
-            nodes = np.array([way.nodes for way in ways], dtype=np.float64)
-            trainers = [trainer_gpus(self._workload, gpus_per_node, way.nodes) for way in ways]
-            self._laid_out[key] = (
-                _Layouts(ways, layouts_of(self._workload, ways, trainers), nodes, nodes * gpus_per_node)
-                if ways
-                else None
-            )
+            self._laid_out[key] = self._as_numbers(ways, gpus_per_node) if ways else None
         return self._laid_out[key]
+
+    def _as_numbers(self, ways: TrainingWays, gpus_per_node: int) -> _Layouts:
+        nodes = np.broadcast_to(np.asarray(ways.nodes), len(ways))
+        tried, places = np.unique(nodes, return_inverse=True)
+        trainers = np.array([float(trainer_gpus(self._workload, gpus_per_node, int(each))) for each in tried])
+        return _Layouts(ways, layouts_of(self._workload, ways, trainers[places]), nodes, nodes * gpus_per_node)
 
     def _checked(self, ways: _Ways, needed: Array) -> tuple[list[Check], Array | Failure]:
         """The constraints on memory and size, and which of the layouts keep them."""

@@ -1,7 +1,7 @@
 """Families of training measurements: single rows of runs, longest sequences that fit, and audited MLPerf runs."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpuplanner.engine.formulas.training_time import attention_flops_per_token, model_flops_per_token
@@ -187,7 +187,7 @@ def _run(place: PlacedRow, tokens: int, context: ValidationContext, *, packed: b
     return training_run(workload, place.model, place.machine, context.efficiencies, ways_of(place, workload))
 
 
-def ways_of(place: PlacedRow, workload: Training) -> list[TrainingWay]:
+def ways_of(place: PlacedRow, workload: Training) -> Sequence[TrainingWay]:
     """The layouts that a row may mean: its own, or those that it leaves open."""
     if place.way is not None:
         return [place.way]
