@@ -4,7 +4,7 @@ from typing import Any
 
 from gpuplanner.engine.estimate import Change, Estimate, HostNeed, Part, Way
 from gpuplanner.engine.machine import Machine
-from gpuplanner.figures import Figure
+from gpuplanner.figures import Figure, Origin
 from gpuplanner.messages import Message, Translator
 
 
@@ -65,6 +65,13 @@ def way_data(way: Way) -> dict[str, Any]:
     }
 
 
+def own_data(own: Origin | None) -> dict[str, Any] | None:
+    """The person's own measurement that numbers come from: its file and day; None where they are the engine's."""
+    if own is None or own.fact is None:
+        return None
+    return {"file": own.fact.source.citation, "date": own.fact.source.date or None}
+
+
 def estimate_data(estimate: Estimate, translator: Translator) -> dict[str, Any]:
     """Everything of an estimate."""
     memory = estimate.memory
@@ -91,6 +98,7 @@ def estimate_data(estimate: Estimate, translator: Translator) -> dict[str, Any]:
         "unknown": [message_data(m, translator) for m in estimate.unknown],
         "remarks": [message_data(m, translator) for m in estimate.remarks],
         "changes": [_change(change, translator) for change in estimate.changes],
+        "own_measurement": own_data(estimate.own),
     }
 
 

@@ -2,12 +2,14 @@
 
 import argparse
 import time
+from datetime import UTC, datetime
 from typing import Any
 
+from gpuplanner.catalog.price_age import STALE_DAYS, age_days, whole_months, whole_years
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.estimate_text import MARKS, gpus_name, way_name
-from gpuplanner.cli.figures_data import machine_data, message_data, way_data
+from gpuplanner.cli.figures_data import machine_data, message_data, own_data, way_data
 from gpuplanner.cli.plan_arguments import plan_of
 from gpuplanner.cli.why_not import about_lines, grouped_lines, narrowed, nearest_lines
 from gpuplanner.engine.estimate import Fit
@@ -67,13 +69,38 @@ def _table(plan: Plan, candidates: tuple[Candidate, ...], context: Context) -> l
     shown = [(name, unit) for name, unit in named if any(name in _values(c) for c in candidates)]
     head = [context.text("cli.recommend.machine"), context.text("cli.recommend.way")]
     rows = [["", *head, *(context.text(f"metric.{name}") for name, _ in shown)]]
+    dated = any(candidate.machine.price is not None for candidate in candidates)
+    if dated:
+        rows[0].append(context.text("cli.recommend.price_from"))
     for candidate in candidates:
         values = _values(candidate)
         cells = [context.number(values[n], u) if n in values else "–" for n, u in shown]
-        rows.append(
-            [MARKS[candidate.fit], safe(candidate_name(candidate, context)), way_name(candidate.way, context), *cells]
-        )
+        cells += [_price_date(candidate, context)] if dated else []
+        name = safe(candidate_name(candidate, context))
+        rows.append([MARKS[candidate.fit], name, _way(candidate, context), *cells])
     return columns(rows, right=range(3, 3 + len(shown)))
+
+
+def _way(candidate: Candidate, context: Context) -> str:
+    """The way of running, and whether the person measured this very run."""
+    measured = context.text("own.measured_by_you") if candidate.own is not None else ""
+    return " · ".join(part for part in (way_name(candidate.way, context), measured) if part)
+
+
+def _price_date(candidate: Candidate, context: Context) -> str:
+    """Of when the price is, and how old where it may not hold any more."""
+    price = candidate.machine.price
+    if price is None:
+        return "–"
+    days = age_days(price.date, datetime.now(UTC).date())
+    if days is None:
+        return context.text("catalogui.price.no_date")
+    if days < STALE_DAYS:
+        return price.date
+    years = whole_years(days)
+    if years < 2:
+        return context.text("cli.recommend.price_age.months", date=price.date, months=whole_months(days))
+    return context.text("cli.recommend.price_age.years", date=price.date, years=years)
 
 
 def candidate_name(candidate: Candidate, context: Context) -> str:
@@ -103,6 +130,8 @@ def _data(result: SearchResult, options: argparse.Namespace, context: Context) -
                 "way": way_data(c.way),
                 "free_bytes": c.free_bytes,
                 "metrics": dict(c.metrics),
+                "ranges": {name: {"low": low, "high": high} for name, (low, high) in c.ranges.items()},
+                "own_measurement": own_data(c.own),
             }
             for c in result.candidates[: options.limit]
         ],

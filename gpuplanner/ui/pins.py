@@ -19,7 +19,7 @@ LEAST_PINS = 2
 """Less is no comparison."""
 _KEY = "compare.pins"
 _LONGEST = 400
-_TEXTS = ("title", "plan", "gpu_id", "instance_id", "fit", "kind", "topology")
+_TEXTS = ("title", "plan", "gpu_id", "instance_id", "fit", "kind", "topology", "own")
 
 
 class PinKind(StrEnum):
@@ -38,7 +38,7 @@ class PinnedCandidate:
     `title` and `plan` are names; `metrics` are values by the ids of `Estimate.metrics`, `ranges` the low and high ends
     of those that are not exact; `fit` is that of the verdict. `kind` is that of the workload, empty where it was pinned
     by an earlier version. `topology` and `link_bytes_per_s` say how the GPUs of a node reach each other in
-    the estimate.
+    the estimate. `own`: the file of the person's own measurement that the numbers come from.
     """
 
     title: str
@@ -53,6 +53,7 @@ class PinnedCandidate:
     topology: str = ""
     link_bytes_per_s: float | None = None
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    own: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,8 @@ def candidate_pin(candidate: "Candidate", plan: Plan, estimate: "Estimate | None
         kind=plan.workload.kind,
         topology=machine.topology.value,
         link_bytes_per_s=machine.link_bytes_per_s,
-        ranges=_ranges(candidate, estimate) if estimate is not None else {},
+        ranges=_ranges(candidate, estimate) if estimate is not None else dict(candidate.ranges),
+        own=candidate.own.fact.source.citation if candidate.own is not None and candidate.own.fact is not None else "",
     )
     return Pin(PinKind.CANDIDATE, candidate_id(choice, plan), pinned)
 

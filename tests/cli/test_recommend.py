@@ -91,3 +91,31 @@ def test_a_figure_may_stand_behind_the_options(capsys):
     last = main(["explain", "chat-8b", "--gpu", "L4", "--set", "concurrency=2", "memory.needed"])
     assert (first, last) == (0, 0)
     assert capsys.readouterr().out == before
+
+
+def test_each_price_says_of_when_it_is(capsys):
+    _, out = answer(capsys, "--limit", "40")
+    head, *rows = [line for line in out.splitlines() if line.startswith(("   ", "✓", "!"))]
+    assert head.rstrip().endswith("Price from")
+    assert rows
+    ends = [
+        re.search(r"(–|date not stated|\d{4}(-\d\d){0,2}(, \d+ (months|years) old)?)$", row.rstrip()) for row in rows
+    ]
+    assert all(ends)
+    assert any("old" in end[0] for end in ends)
+
+
+def test_a_measured_run_is_marked(capsys, project_root):
+    log = project_root / "tests" / "data" / "own" / "vllm_bench.json"
+    assert main(["calibrate", str(log), "chat-8b", "--gpu", "H100 SXM5 80GB"]) == 0
+    capsys.readouterr()
+    own = ("--set", "constraints.gpus=H100 SXM5 80GB", "--limit", "40")
+    code, out = answer(capsys, *own)
+    assert code == 0
+    assert "measured by you" in out
+    _, without = answer(capsys, *own, "--no-own-measurements")
+    assert "measured by you" not in without
+    _, data = answer(capsys, *own, "--json")
+    marked = [c for c in json.loads(data)["candidates"] if c["own_measurement"]]
+    assert {c["own_measurement"]["file"] for c in marked} == {"vllm_bench.json"}
+    assert all(c["ranges"]["tpot_s"]["low"] < c["metrics"]["tpot_s"] < c["ranges"]["tpot_s"]["high"] for c in marked)

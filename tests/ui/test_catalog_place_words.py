@@ -6,6 +6,7 @@ from datetime import date
 import pytest
 
 from gpuplanner.catalog.entries import GpuProperty, InstanceProperty, Price, PriceKind
+from gpuplanner.catalog.price_age import age_days
 from gpuplanner.facts import Basis, Density, Direction, Fact, Known, MemoryKind, Per, Source
 from gpuplanner.messages import msg
 from gpuplanner.store.settings import CURRENCY, LANGUAGE
@@ -15,7 +16,7 @@ from gpuplanner.ui.catalog_place.marks import Mark, entry_mark, mark_of
 from gpuplanner.ui.catalog_place.offers import Offers
 from gpuplanner.ui.catalog_place.rows import FactRow, NumberRow, PriceRow, WordRow
 from gpuplanner.ui.catalog_place.tables import CatalogTable, EntryRef
-from gpuplanner.ui.catalog_place.wording import age_days, age_mark, basis_words, known_lines, shown_fact
+from gpuplanner.ui.catalog_place.wording import age_mark, basis_words, known_lines, shown_fact
 from gpuplanner.units import Unit
 from tests.ui.catalog_workspaces import A100, H100, L4
 

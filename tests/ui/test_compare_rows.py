@@ -375,3 +375,12 @@ def test_a_title_that_a_spreadsheet_would_run_is_text():
 
 def test_a_bar_in_a_title_stays_one_cell():
     assert as_markdown([["", "a|b"]], []).splitlines()[0] == "|  | a\\|b |"
+
+
+def test_numbers_that_the_person_measured_say_from_which_file(reader, pins):
+    measured = Pin(PinKind.CANDIDATE, "Chat/y/1", replace(CANDIDATE, own="bench.json"))
+    assert pins.add(measured)
+    assert pins.all() == (measured,)
+    row = side_by_side(reader, measured, Pin(PinKind.CANDIDATE, "Chat/x/1", CANDIDATE))["measured"]
+    assert [cell.value for cell in row.cells] == ["bench.json", None]
+    assert "measured" not in side_by_side(reader, Pin(PinKind.CANDIDATE, "Chat/x/1", CANDIDATE), gpu(A100))

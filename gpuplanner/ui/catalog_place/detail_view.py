@@ -215,7 +215,8 @@ class DetailView(Card):
             where.append(appearance.text("catalogui.offers.perhaps"))
         if price is not None:
             age = age_mark(price.date, self._today())
-            where += [price.region, price.date]
+            where.append(price.region or appearance.text("catalogui.price.no_region"))
+            where.append(price.date or appearance.text("catalogui.price.no_date"))
             if age is not None and price.date:
                 where.append(appearance.text("catalogui.price.old", age=age))
             tip = "\n".join(price_lines(price, appearance, self._today()))

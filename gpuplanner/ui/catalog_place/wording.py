@@ -4,16 +4,12 @@ from collections.abc import Iterable
 from datetime import date as date_type
 
 from gpuplanner.catalog.entries import Price
+from gpuplanner.catalog.price_age import STALE_DAYS, age_days, whole_months, whole_years
 from gpuplanner.facts import Basis, Density, Fact, Known, MemoryKind, Per, Source
 from gpuplanner.messages import Language, Message, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.catalog_place.marks import Mark, source_mark
 from gpuplanner.units import Shown, Unit, digits
-
-STALE_DAYS = 183
-"""From this age on a price says how old it is: cloud prices change about twice a year."""
-_YEAR_DAYS = 365.25
-_MONTH_DAYS = _YEAR_DAYS / 12
 
 
 def basis_words(basis: Basis) -> list[Message]:
@@ -92,15 +88,6 @@ def _told(says: str, fact: Fact, appearance: Appearance) -> str:
     return appearance.text(says, fact=fact_text(fact, appearance, with_value=True))
 
 
-def age_days(date: str, today: date_type) -> int | None:
-    """How old a date is; one that is not to the day is as old as it can be. None for no date."""
-    padded = {4: f"{date}-01-01", 7: f"{date}-01"}.get(len(date), date)
-    try:
-        return max(0, (today - date_type.fromisoformat(padded)).days)
-    except ValueError:
-        return None
-
-
 def age_mark(date: str, today: date_type) -> Message | None:
     """The age of a price that may not hold any more, None for one that is fresh."""
     days = age_days(date, today)
@@ -108,9 +95,10 @@ def age_mark(date: str, today: date_type) -> Message | None:
         return msg("catalogui.age.undated")
     if days < STALE_DAYS:
         return None
-    if days < 2 * _YEAR_DAYS:
-        return msg("catalogui.age.months", months=int(days / _MONTH_DAYS))
-    return msg("catalogui.age.years", years=int(days / _YEAR_DAYS))
+    years = whole_years(days)
+    if years < 2:
+        return msg("catalogui.age.months", months=whole_months(days))
+    return msg("catalogui.age.years", years=years)
 
 
 def price_text(price: Price, appearance: Appearance) -> str:

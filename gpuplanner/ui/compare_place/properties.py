@@ -135,6 +135,7 @@ def _plan() -> tuple[Property, ...]:
     return (
         Property("plan", msg("compareui.plan"), lambda s: s.plan or None),
         Property("fit", msg("compareui.fit"), fit),
+        Property("measured", msg("compareui.measured"), lambda s: s.candidate.own or None if s.candidate else None),
         *(
             Property(
                 name,

@@ -6,9 +6,12 @@ from datetime import UTC, datetime
 import pytest
 
 from gpuplanner.engine.kinds import KINDS
+from gpuplanner.facts import Fact, Source
+from gpuplanner.figures import Certainty, Origin
 from gpuplanner.messages import Language, Translator, msg
 from gpuplanner.ui.plan_place.captions import price_note
-from gpuplanner.ui.plan_place.machines.machine_rows import MACHINE, MoneyCell, machine_columns
+from gpuplanner.ui.plan_place.machines.machine_rows import MACHINE, MachineCell, MoneyCell, machine_columns
+from gpuplanner.units import Unit
 from gpuplanner.workload.plan import MachineChoice, Objective
 
 LONGEST_TITLE = 12
@@ -73,3 +76,23 @@ def test_names_of_machines_are_whole(page, qtbot):
     title = max((table.rows.row(at).cells[0].candidate.machine for at in range(8)), key=lambda m: len(m.gpu.name))
     words = table.fontMetrics().horizontalAdvance(f"{title.gpus} × {title.gpu.name}")
     qtbot.waitUntil(lambda: table.columnWidth(0) >= words + 40)
+
+
+def test_a_price_without_a_region_says_so(workspace, appearance):
+    machine = workspace.machine(MachineChoice(instance_id="aws/p4d.24xlarge"))
+    nowhere = replace(machine, price=replace(machine.price, region=""))
+    assert "region not stated" in price_note(nowhere, appearance)
+    assert "region not stated" not in price_note(machine, appearance)
+
+
+def test_a_machine_that_the_person_measured_says_so(page, appearance):
+    column = next(c for c in machine_columns("serving") if c.id == MACHINE)
+    candidate = next(iter(page.machines._candidates.values()))
+    plain = column.look(MachineCell(candidate, pinned=False), appearance)
+    source = Source("own", "bench.json", "2026-05-01", user=True)
+    own = Origin(Certainty.USER, Fact(1.0, Unit.RATIO, source))
+    looks = column.look(MachineCell(replace(candidate, own=own), pinned=False), appearance)
+    assert looks.note.startswith("measured by you · ")
+    assert "Measured by you: bench.json, 2026-05-01" in looks.tip
+    assert "measured" not in plain.note
+    assert "easured" not in plain.tip

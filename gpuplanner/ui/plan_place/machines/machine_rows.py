@@ -251,10 +251,14 @@ def _number(candidate: Candidate, column: str) -> float | None:
 def _machine_look(value: Any, appearance: Appearance) -> Look:
     if not isinstance(value, MachineCell):
         return NOTHING
-    machine = value.candidate.machine
+    machine, own = value.candidate.machine, value.candidate.own
     offer = appearance.said(machine_offer(machine))
     way = " · ".join(appearance.said(part) for part in way_parts(value.candidate.way))
     tip = [machine_title(machine), offer, way, appearance.text(f"fit.{value.candidate.fit.name.lower()}")]
+    if own is not None and own.fact is not None:
+        source = own.fact.source
+        tip.append(appearance.text("planui.measured_by_you.tip", file=source.citation, date=source.date))
+        offer = f"{appearance.text('own.measured_by_you')} · {offer}"
     tip.append(appearance.text("planui.pin.tip"))
     mark = "" if VERDICTS[value.candidate.fit] is Verdict.PASS else "!"
     return Look(
