@@ -5,6 +5,7 @@ from datetime import date as date_type
 from typing import Any
 
 from gpuplanner.catalog.entries import PriceKind
+from gpuplanner.catalog.price_age import age_days
 from gpuplanner.engine.estimate import Estimate, Limit, Way
 from gpuplanner.engine.explaining import equation_text, reference_text
 from gpuplanner.engine.machine import Machine, Topology
@@ -105,7 +106,8 @@ def price_note(machine: Machine, appearance: Appearance) -> str:
     if price is None:
         return ""
     kind = appearance.text(f"planui.price.{price.kind.name.lower()}")
-    parts = [kind, price.region, price.date, appearance.text(price_age(price.date))]
+    where = price.region or appearance.text("catalogui.price.no_region")
+    parts = [kind, where, price.date, appearance.text(price_age(price.date))]
     if price.kind is PriceKind.QUOTED and price.source.citation:
         parts.insert(1, price.source.citation)
     return " · ".join(part for part in parts if part)
@@ -157,11 +159,8 @@ def metric_name(metric_id: str, appearance: Appearance) -> str:
 
 def price_age(date: str, today: date_type | None = None) -> Message:
     """How old a price is: what is not dated to the day is as old as it can be."""
-    try:
-        then = date_type.fromisoformat(f"{date}-01-01"[:10] if len(date) < 10 else date[:10])
-    except ValueError:
-        return msg("planui.price.undated")
-    return msg("planui.price.age", days=max(0, ((today or datetime.now(UTC).date()) - then).days))
+    days = age_days(date, today or datetime.now(UTC).date())
+    return msg("planui.price.undated") if days is None else msg("planui.price.age", days=days)
 
 
 def ago(iso: str, now: datetime | None = None) -> Message:
