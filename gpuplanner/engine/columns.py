@@ -1,4 +1,4 @@
-"""Numbers of several machines or layouts put together as columns of one block, and rows of such columns taken out."""
+"""Numbers of several machines put together as a table, and rows taken out of columns of layouts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
@@ -11,16 +11,17 @@ Array = NDArray[Any]
 T = TypeVar("T")
 
 
-def joined(numbers: Sequence[T], rows: Sequence[int]) -> T:
-    """One value of the type of `numbers`, which are floats or arrays: each stands in so many rows.
+def tabled(numbers: Sequence[T]) -> T:
+    """One value of the type of `numbers`, which are floats: what differs is a column of a table, a row for each.
 
-    What is the same float in all of them stays one, which arithmetic does not have to go through.
+    What is the same float in all of them stays one, which arithmetic does not have to go through. Together with columns
+    of layouts such a value makes a table, a row for each of `numbers` and a column for each layout.
     """
-    return _each(numbers[0], lambda name: _column([getattr(n, name) for n in numbers], rows))
+    return _each(numbers[0], lambda name: _column([getattr(n, name) for n in numbers]))
 
 
 def taken(numbers: T, rows: Array) -> T:
-    """These rows of a value that has been joined."""
+    """These rows of a value whose fields are columns of one length, or floats."""
     return _each(numbers, lambda name: _rows(getattr(numbers, name), rows))
 
 
@@ -29,19 +30,15 @@ def _each(like: T, value: Callable[[str], Any]) -> T:
     return type(like)(**{name: value(name) for name in names})
 
 
-def _column(values: list[Any], rows: Sequence[int]) -> Any:
+def _column(values: list[Any]) -> Any:
     first = values[0]
     if all(value is first for value in values):
-        if len(values) == 1 or not isinstance(first, np.ndarray):
-            return first
-        return np.tile(first, len(values))
+        return first
     if is_dataclass(first):
-        return joined(values, rows)
-    if any(isinstance(value, np.ndarray) for value in values):
-        return np.concatenate([np.broadcast_to(v, count) for v, count in zip(values, rows, strict=True)])
+        return tabled(values)
     if not isinstance(first, float) or values.count(first) == len(values):
         return first  # what is no number does not enter into arithmetic
-    return np.repeat(np.array(values, dtype=np.float64), rows)
+    return np.array(values, dtype=np.float64)[:, None]
 
 
 def _rows(value: Any, rows: Array) -> Any:

@@ -66,23 +66,23 @@ def search(
             groups.append((prepared, alike))
         else:
             rejected += [rejection(machine, *prepared) for machine in alike]
-    candidates: list[Candidate] = []
+    verdicts: dict[int, list[Candidate | Rejection]] = {}
     computed, done, stopped = 0, 0, False
     for block in _blocks(groups):
         stopped = cancelled()
         if stopped:
             break
-        results = space.compute([prepared for prepared, _ in block])
-        for (prepared, alike), result in zip(block, results, strict=True):
+        results = space.compute([groups[place][0] for place in block])
+        for place, result in zip(block, results, strict=True):
+            prepared, alike = groups[place]
             computed += prepared.rows
-            for verdict in _judged(plan, space, alike, measured.counted(space, alike[0], result)):
-                if isinstance(verdict, Candidate):
-                    candidates.append(measured.marked(verdict))
-                else:
-                    rejected.append(verdict)
+            counted = measured.counted(space, alike[0], result)
+            verdicts[place] = list(_judged(plan, space, alike, counted))
         done += len(block)
         progress(done / len(groups))
-    rejections = furthest_first(rejected)
+    judged = [verdict for place in sorted(verdicts) for verdict in verdicts[place]]
+    candidates = [measured.marked(verdict) for verdict in judged if isinstance(verdict, Candidate)]
+    rejections = furthest_first([*rejected, *(verdict for verdict in judged if isinstance(verdict, Rejection))])
     nearest = tuple(rejection for rejection in rejections if _wanted(asked, rejection))
     anywhere = KINDS[plan.workload.kind].unmet_anywhere(plan.workload, subject)
     remarks = (*anywhere, *_remarks(asked, catalog))
@@ -138,14 +138,16 @@ def hardware_of(machine: Machine) -> Hardware:
     )
 
 
-def _blocks(groups: Iterable[Group]) -> Iterator[list[Group]]:
-    block: list[Group] = []
+def _blocks(groups: Sequence[Group]) -> Iterator[list[int]]:
+    """Places of groups that are computed together, kin beside each other."""
+    block: list[int] = []
     rows = 0
-    for prepared, alike in groups:
+    for place in sorted(range(len(groups)), key=lambda place: groups[place][0].kin):
+        prepared = groups[place][0]
         if block and rows + prepared.rows > BLOCK_ROWS:
             yield block
             block, rows = [], 0
-        block.append((prepared, alike))
+        block.append(place)
         rows += prepared.rows
     if block:
         yield block

@@ -11,11 +11,15 @@ from gpuplanner.engine.search.result import Candidate
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The ways of one machine before they are computed: how many there are, and what the space needs of them."""
+    """The ways of one machine before they are computed: how many there are, and what the space needs of them.
+
+    `kin`: machines that are equal in it share much of the work where they stand in one block.
+    """
 
     machine: Machine
     rows: int
     ways: Any
+    kin: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The ways of training that the search tries, several machines' in one block, and the best of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
-from gpuplanner.engine.columns import joined, taken
+from gpuplanner.engine.columns import tabled, taken
 from gpuplanner.engine.estimate import Way
 from gpuplanner.engine.formulas.cost import usd_per_job, usd_per_mtoken
 from gpuplanner.engine.formulas.training_time import job_seconds
@@ -23,7 +23,7 @@ from gpuplanner.engine.training_hardware import hardware_numbers
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
 from gpuplanner.engine.training_layouts import layouts_of
 from gpuplanner.engine.training_model import model_numbers
-from gpuplanner.engine.training_numbers import held_numbers, with_rates
+from gpuplanner.engine.training_numbers import HeldNumbers, held_numbers, with_rates
 from gpuplanner.engine.training_ranges import memory_spread_of
 from gpuplanner.engine.training_rollout import trainer_gpus
 from gpuplanner.engine.training_software import software_numbers
@@ -76,6 +76,8 @@ class TrainingSpace:
         self._model = model_numbers(model, workload)
         self._laid_out: dict[tuple[int, int], _Layouts | None] = {}
         self._by_gpu: dict[tuple[str, Fraction], SoftwareNumbers] = {}
+        self._generates = workload.generated_tokens > 0
+        self._held_by: dict[int, HeldNumbers] = {}
 
     def prepare(self, machine: Machine) -> Prepared | None:
         networked = machine.host.network_bytes_per_s is not None
@@ -89,38 +91,21 @@ class TrainingSpace:
             self._software(machine),
             replace(hardware, gpus=layouts.gpus),
         )
-        return Prepared(machine, len(layouts.ways), ways)
+        kin = float(machine.gpus_per_node), float(most), float(hardware.usable_bytes)
+        return Prepared(machine, len(layouts.ways), ways, kin)
 
     def compute(self, block: Sequence[Prepared]) -> Sequence[Computed]:
-        """Memory of all layouts, and time of those that fit: most do not, and memory costs a tenth of time."""
-        ways: list[_Ways] = [prepared.ways for prepared in block]
-        counts = [prepared.rows for prepared in block]
-        layouts = joined([each.layouts.numbers for each in ways], counts)
-        software = joined([each.software for each in ways], counts)
-        hardware = joined([each.hardware for each in ways], counts)
-        held = held_numbers(self._model, software, hardware, layouts)
-        needed = held.memory.needed
-        starts = np.cumsum([0, *counts])
-        own = np.split(np.broadcast_to(np.asarray(needed), int(starts[-1])), starts[1:-1])
-        checked = [self._checked(each, needs) for each, needs in zip(ways, own, strict=True)]
-        left = [np.zeros(0, dtype=np.intp) if isinstance(p, Failure) else np.flatnonzero(p) for _, p in checked]
-        rows = np.concatenate([start + places for start, places in zip(starts, left, strict=False)])
-        if not len(rows):
-            return [
-                Computed(checks, each.layouts.nodes, None, None)
-                for each, (checks, _) in zip(ways, checked, strict=True)
-            ]
-        fitting = taken(software, rows), taken(hardware, rows), taken(layouts, rows), taken(held, rows)
-        numbers = with_rates(self._model, *fitting)
-        ends = np.cumsum([len(places) for places in left])[:-1]
-        rate, step_s, mfu = (
-            np.split(np.broadcast_to(np.asarray(column), rows.shape), ends)
-            for column in (numbers.tokens_per_s, numbers.time.step, numbers.mfu)
-        )
-        return [
-            self._computed(ways[i], checked[i][0], left[i], own[i], rate[i], step_s[i], mfu[i])
-            for i in range(len(ways))
-        ]
+        """Machines with the same layouts as one table; time only of the layouts that fit."""
+        alike: dict[tuple[object, ...], list[int]] = {}
+        for place, prepared in enumerate(block):
+            alone = place if self._generates else None
+            alike.setdefault((id(prepared.ways.layouts), alone), []).append(place)
+        found = {
+            place: computed
+            for places in alike.values()
+            for place, computed in zip(places, self._of_kin([block[place].ways for place in places]), strict=True)
+        }
+        return [found[place] for place in range(len(block))]
 
     def best(self, machine: Machine, computed: Computed, passing: Array) -> Candidate:
         found: _Results = computed.results
@@ -155,10 +140,49 @@ class TrainingSpace:
         trainers = np.array([float(trainer_gpus(self._workload, gpus_per_node, int(each))) for each in tried])
         return _Layouts(ways, layouts_of(self._workload, ways, trainers[places]), nodes, nodes * gpus_per_node)
 
-    def _checked(self, ways: _Ways, needed: Array) -> tuple[list[Check], Array | Failure]:
+    def _of_kin(self, machines: Sequence[_Ways]) -> Iterator[Computed]:
+        """The ways of machines with the same layouts. One table has all that fit on any of them, each its own of it."""
+        layouts = machines[0].layouts
+        held = self._held(machines[0])
+        needed = np.broadcast_to(np.asarray(held.memory.needed), layouts.nodes.shape)
+        memories = {float(each.hardware.usable_bytes) for each in machines}
+        judged = {usable: self._checked(layouts, needed, usable) for usable in memories}
+        checked = [judged[float(each.hardware.usable_bytes)] for each in machines]
+        fits = [left for _, left in judged.values() if not isinstance(left, Failure)]
+        rows = np.flatnonzero(np.logical_or.reduce(fits)) if fits else np.zeros(0, dtype=np.intp)
+        timed = [each for each, (_, left) in zip(machines, checked, strict=True) if not isinstance(left, Failure)]
+        table = iter(self._timed(timed, layouts, held, rows) if timed else ())
+        for each, (checks, left) in zip(machines, checked, strict=True):
+            if isinstance(left, Failure):
+                yield Computed(checks, layouts.nodes, None, None)
+            else:
+                own = left[rows]
+                yield self._computed(each, rows[own], needed, *(column[own] for column in next(table)))
+
+    def _timed(
+        self, machines: Sequence[_Ways], layouts: _Layouts, held: HeldNumbers, rows: Array
+    ) -> Iterator[tuple[Array, Array, Array]]:
+        """By machine the tokens a second, seconds of a step and utilisation of these rows of the layouts."""
+        software = tabled([each.software for each in machines])
+        hardware = replace(tabled([each.hardware for each in machines]), gpus=layouts.gpus[rows])
+        numbers = with_rates(self._model, software, hardware, taken(layouts.numbers, rows), taken(held, rows))
+        shape = len(machines), len(rows)
+        columns = numbers.tokens_per_s, numbers.time.step, numbers.mfu
+        rate, step_s, mfu = (np.broadcast_to(np.asarray(column), shape) for column in columns)
+        return zip(rate, step_s, mfu, strict=True)
+
+    def _held(self, ways: _Ways) -> HeldNumbers:
+        """What layouts take of memory. Of a machine it depends on how many GPUs a node has, unless some generate."""
+        if self._generates:
+            return held_numbers(self._model, ways.software, ways.hardware, ways.layouts.numbers)
+        key = id(ways.layouts)
+        if key not in self._held_by:
+            self._held_by[key] = held_numbers(self._model, ways.software, ways.hardware, ways.layouts.numbers)
+        return self._held_by[key]
+
+    def _checked(self, layouts: _Layouts, needed: Array, usable: float) -> tuple[list[Check], Array | Failure]:
         """The constraints on memory and size, and which of the layouts keep them."""
-        layouts, constraints = ways.layouts, self._plan.constraints
-        usable = float(ways.hardware.usable_bytes)
+        constraints = self._plan.constraints
         checks = [
             Check(Broken.MEMORY, needed, usable, Unit.BYTE),
             Check(Broken.HEADROOM, needed, usable * (1.0 - constraints.memory_free_share), Unit.BYTE),
@@ -167,13 +191,9 @@ class TrainingSpace:
             checks.append(Check(Broken.MAX_GPUS, layouts.gpus, float(constraints.max_gpus), Unit.COUNT))
         return checks, passing(np.ones(layouts.nodes.shape, dtype=bool), checks)
 
-    def _computed(
-        self, ways: _Ways, checks: list[Check], rows: Array, needed: Array, rate: Array, step_s: Array, mfu: Array
-    ) -> Computed:
+    def _computed(self, ways: _Ways, rows: Array, needed: Array, rate: Array, step_s: Array, mfu: Array) -> Computed:
         """What is known of one machine: `rows` of its layouts fit, and have a rate, a time and a utilisation."""
         layouts = ways.layouts
-        if not len(rows):
-            return Computed(checks, layouts.nodes, None, None)
         results = _Results(layouts.ways, rows, needed[rows], float(ways.hardware.usable_bytes), step_s, rate, mfu)
         tokens, deadline = self._workload.tokens_in_all, self._workload.deadline_s
         job_s = None if tokens is None else np.asarray(job_seconds(tokens, rate))
