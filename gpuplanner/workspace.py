@@ -8,6 +8,7 @@ for: a window is there before it, and a command pays only for what it uses.
 import locale
 import os
 from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from gpuplanner.store.plan_files import read_plan
 from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, OWN_MEASUREMENTS, RATES, Setting, Settings
 from gpuplanner.store.store import FILE_NAME, Store, open_store
 from gpuplanner.units import Display, MemoryConvention
+from gpuplanner.workload.measurement_log import COLLECTIVES
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan, Workload, model_of
 from gpuplanner.workload.rendering import Rendering
@@ -42,8 +44,10 @@ if TYPE_CHECKING:
     from gpuplanner.engine.own_measurements import OwnMeasurement
     from gpuplanner.engine.search.result import SearchResult
     from gpuplanner.engine.validation.rows import ValidationContext
+    from gpuplanner.engine.own_runs import Understood
 
 HOME_VARIABLE = "GPUPLANNER_HOME"
+    from gpuplanner.workload.measurement_log import MeasuredRun
 MEASUREMENTS = "measurements"
 """The folder of a person's own measurements in their data folder."""
 _MOST_NEAR = 3
@@ -192,7 +196,32 @@ class Workspace:
     def _own_in_use(self) -> "tuple[OwnMeasurement | OwnLink, ...]":
         if self.own_left_out or not is_there(self.home / MEASUREMENTS) or self._chosen(OWN_MEASUREMENTS) == "off":
             return ()
-        return self.own_measurements
+        return tuple(measurement for measurement in self.own_measurements if measurement.used)
+
+    def understood(self, run: "MeasuredRun", name: str, plan: Plan | None, gpu: str = "") -> "Understood":
+        """What a measured run would be kept as: of this plan, or of the links of GPUs that the table or `gpu` names.
+
+        Raises InputError where it says nothing of this plan, or what cannot be of it.
+        """
+        from gpuplanner.engine.own_runs import links_of_run, run_of_plan
+        from gpuplanner.store.own_measurements import new_id
+
+        today = datetime.now(UTC).astimezone().date().isoformat()
+        if run.kind == COLLECTIVES:
+            found = self.resolve(gpu or run.model, "gpu")
+            if found.id is None:
+                raise InputError(found.reason)
+            ranks = round(run.load["ranks"])
+            machine = self.machine(MachineChoice(gpu_id=found.id, gpus=ranks, per_node=ranks))
+            return links_of_run(run, name, today, machine, self.efficiencies, new_id)
+        if plan is None:
+            raise InputError(msg("own.of_which_plan", file=name, kind=msg(f"own.kind.{run.kind}")))
+        return run_of_plan(run, name, today, plan, self._without_own, new_id)
+
+    def _without_own(self, plan: Plan) -> "Estimate":
+        from gpuplanner.engine import estimating
+
+        return estimating.estimate(plan, *self._subject(plan), self.efficiencies, self.catalog.rules)
 
     def advised(self, made: "Estimate") -> "Estimate":
         """The estimate with the smallest changes that help, where it does not fit or misses a goal."""
