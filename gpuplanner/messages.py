@@ -57,10 +57,15 @@ def msg(message_id: str, /, **values: MessageValue) -> Message:
 
 
 class Translator:
-    """Renders messages in one language. Domains are loaded when first used."""
+    """Renders messages in one language. Domains are loaded when first used.
 
-    def __init__(self, language: Language, locale_folder: Path | None = None) -> None:
+    `face`: who shows them. A text that tells a person what to do may have one of its own there, `<id>.<face>`: where
+    the command line names an option, the window names what can be clicked.
+    """
+
+    def __init__(self, language: Language, locale_folder: Path | None = None, *, face: str = "") -> None:
         self.language = language
+        self._face = face
         self._folder = locale_folder or shipped("resources") / "locale"
         self._domains: dict[str, gettext.NullTranslations] = {}
 
@@ -68,7 +73,7 @@ class Translator:
         """The text of `message` (or of an id with `values`). Without a text it raises KeyError."""
         if isinstance(message, str):
             message = Message(message, values)
-        template = self._domain(message.id.partition(".")[0]).gettext(message.id)
+        template = self._template(message.id)
         if template == message.id:
             raise KeyError(f"message {message.id!r} has no text in {self.language.value}")
         rendered = {k: self._shown(v) for k, v in message.values.items()}
@@ -81,6 +86,14 @@ class Translator:
     def joined(self, parts: Iterable[str]) -> str:
         """Rendered parts of a remark in a row, with the comma of the language between them."""
         return ("，" if self.language is Language.CHINESE else ", ").join(parts)
+
+    def _template(self, message_id: str) -> str:
+        texts = self._domain(message_id.partition(".")[0])
+        if self._face:
+            own = f"{message_id}.{self._face}"
+            if (template := texts.gettext(own)) != own:
+                return template
+        return texts.gettext(message_id)
 
     def _shown(self, value: MessageValue) -> str | int | float:
         """A value as it can stand in a sentence: a foreign one cannot speak to a terminal, nor turn the line around."""

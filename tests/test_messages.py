@@ -1,8 +1,13 @@
 """Sentences for people: whatever a foreign value holds, it stays on one line, short, and cannot speak to a terminal."""
 
+import re
+
 import pytest
+from babel.messages.pofile import read_po
 
 from gpuplanner.messages import LONGEST_VALUE, InputError, Language, Translator, msg, shortened
+from gpuplanner.paths import shipped
+from gpuplanner.ui.appearance import FACE
 
 ENGLISH = Translator(Language.ENGLISH)
 
@@ -28,6 +33,42 @@ def test_a_value_inside_a_message_inside_a_message_is_made_safe_too() -> None:
 
 def test_an_error_stays_short_whatever_a_name_holds() -> None:
     assert len(ENGLISH.text(InputError(msg("workspace.unknown_model", id="x" * 100_000)).message)) < 400
+
+
+def test_the_window_names_what_can_be_clicked_where_the_command_line_names_an_option() -> None:
+    message = msg("own.on_which_machine", file="bench.json")
+    window = Translator(Language.ENGLISH, face=FACE)
+    assert "--gpu" in ENGLISH.text(message)
+    assert window.text(message) == "bench.json: this plan names no machine. Choose the one that it ran on."
+    assert window.text(msg("ui.undo")) == ENGLISH.text(msg("ui.undo"))
+    nested = msg("model.file.refused", file="f", why=message)
+    assert "--gpu" not in window.text(nested)
+
+
+TYPED = re.compile(
+    r"(?<![\w-])--[a-z]|=true\b"
+    r"|gpuplanner (catalog|presets|estimate|recommend|explain|calibrate|ask|validate|schema)\b"
+)
+IN_A_TERMINAL = {
+    "answers.gpu.next", "explain.above_deeper", "own.kept", "own.none_kept", "own.which", "ui.no_display",
+}  # fmt: skip
+"""Texts that the command line alone prints."""
+FLAGS_OF_OTHERS = {"cli", "field", "reference"}
+"""Domains of the command line itself, and of the options of servers."""
+
+
+@pytest.mark.parametrize("language", Language)
+def test_no_sentence_of_the_window_asks_to_type_a_command(language: Language) -> None:
+    folder = shipped("resources") / "locale" / language.value / "LC_MESSAGES"
+    window = Translator(language, face=FACE)
+    found = set()
+    for path in folder.glob("*.po"):
+        if path.stem not in FLAGS_OF_OTHERS:
+            with path.open("rb") as file:
+                texts = {str(entry.id): str(entry.string) for entry in read_po(file) if entry.id}
+            found |= {name for name, text in texts.items() if TYPED.search(text) and not window.has(f"{name}.{FACE}")}
+            assert not [name for name, text in texts.items() if name.endswith(f".{FACE}") and TYPED.search(text)]
+    assert found == IN_A_TERMINAL
 
 
 def test_of_a_long_text_both_ends_are_kept() -> None:

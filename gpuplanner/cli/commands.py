@@ -70,7 +70,7 @@ def _plan(parser: Parser, text: Text, optional: bool = False) -> None:
 
 
 def _calibrate(parser: Parser, text: Text) -> None:
-    parser.add_argument("what", metavar="FILE|list|remove", help=text("cli.help.calibrate_what"))
+    parser.add_argument("what", metavar="FILE|list|on|off|remove", help=text("cli.help.calibrate_what"))
     _plan(parser, text, optional=True)
 
 

@@ -31,7 +31,10 @@ WITH_STEP: Mapping[str, Mapping[str, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class OwnLink:
-    """A measured all-reduce over `ranks` GPUs of one node. `site`: the machine as `own_measurements.site_of` has it."""
+    """A measured all-reduce over `ranks` GPUs of one node. `site`: the machine as `own_measurements.site_of` has it.
+
+    `used`: the person has not switched it off.
+    """
 
     id: str
     name: str
@@ -40,6 +43,7 @@ class OwnLink:
     bus_bytes_per_s: float
     message_bytes: float
     ranks: float
+    used: bool = True
 
     def factor(self, machine: Machine, efficiencies: Efficiencies) -> float:
         """The measured time over the engine's. Raises InputError where the machine has no links, or it is too far."""

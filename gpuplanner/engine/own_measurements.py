@@ -48,6 +48,7 @@ class OwnMeasurement:
     """What a person measured.
 
     `plan`: of what, with its machine; `site`: that machine as `site_of` says it; `measured`: by metric, in base units.
+    `used`: the person has not switched it off.
     """
 
     id: str
@@ -56,6 +57,7 @@ class OwnMeasurement:
     plan: Plan
     site: str
     measured: Mapping[str, float]
+    used: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ def checked(measurement: OwnMeasurement, of: Estimate) -> None:
     kind = measurement.plan.workload.kind
     factors = factors_of(measurement, of)
     if not measurable(measurement) or not factors:
-        raise InputError(msg("own.says_nothing", file=measurement.name, kind=kind))
+        raise InputError(msg("own.says_nothing", file=measurement.name, kind=msg(f"planui.kind.{kind}")))
     for name, factor in factors.items():
         if not 1 / LARGEST_FACTOR <= factor <= LARGEST_FACTOR:
             raise InputError(

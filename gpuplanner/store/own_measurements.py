@@ -9,6 +9,7 @@ import json
 import os
 import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,7 @@ def read_own(home: Path) -> tuple[tuple[OwnMeasurement | OwnLink, ...], tuple[Me
 def keep_own(home: Path, measurement: OwnMeasurement | OwnLink) -> None:
     """Keep a measurement. Raises InputError when the disk does not take it."""
     content: dict[str, Any] = {"name": measurement.name, "date": measurement.date, "site": measurement.site}
+    content["used"] = measurement.used
     if isinstance(measurement, OwnLink):
         measured = {name: getattr(measurement, name) for name in LINK_NUMBERS}
         content |= {"format": LINK_FORMAT, "measured": measured}
@@ -76,6 +78,18 @@ def keep_own(home: Path, measurement: OwnMeasurement | OwnLink) -> None:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
         raise InputError(msg("own.cannot_keep", file=str(path), reason=fault.strerror or str(fault))) from None
+
+
+def switch_own(home: Path, measurement_id: str, *, used: bool) -> OwnMeasurement | OwnLink:
+    """Use a kept measurement, or leave it out until it is used again; gives it back as it is now.
+
+    Raises InputError when there is none of that id, or the disk does not take the change.
+    """
+    if not _ID.fullmatch(measurement_id) or not is_there(_path(home, measurement_id)):
+        raise InputError(msg("own.no_such", id=shortened(measurement_id, 40)))
+    switched = replace(_read(_path(home, measurement_id)), used=used)
+    keep_own(home, switched)
+    return switched
 
 
 def remove_own(home: Path, measurement_id: str) -> None:
@@ -111,10 +125,11 @@ def _measurement(measurement_id: str, content: dict[str, Any]) -> OwnMeasurement
     measured = {str(name): float(value) for name, value in content["measured"].items()}
     if not measured or not all(0 < value < float("inf") for value in measured.values()):
         raise ValueError(measured)
+    name, date, site, used = str(content["name"]), str(content["date"]), str(content["site"]), content.get("used", True)
+    if not isinstance(used, bool):
+        raise TypeError(used)
     if content["format"] == LINK_FORMAT:
-        numbers = {name: measured[name] for name in LINK_NUMBERS}
-        return OwnLink(measurement_id, str(content["name"]), str(content["date"]), str(content["site"]), **numbers)
+        numbers = {number: measured[number] for number in LINK_NUMBERS}
+        return OwnLink(measurement_id, name, date, site, **numbers, used=used)
     plan = Plan.model_validate(content["plan"])
-    return OwnMeasurement(
-        measurement_id, str(content["name"]), str(content["date"]), plan, str(content["site"]), measured
-    )
+    return OwnMeasurement(measurement_id, name, date, plan, site, measured, used)

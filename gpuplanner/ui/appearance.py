@@ -17,6 +17,9 @@ from gpuplanner.ui.settings import Settings
 from gpuplanner.ui.tokens import DARK, LIGHT, Tokens
 from gpuplanner.units import Display, MemoryConvention, Shown, Unit, show
 
+FACE = "window"
+"""Texts of its own stand under `<id>.window`; see `Translator`."""
+
 
 class DatedRate(Protocol):
     """What one US dollar cost in a currency, on which day, and who says so."""
@@ -46,7 +49,7 @@ class Appearance(QObject):
     def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._settings = settings
-        self._translators = {language: Translator(language) for language in Language}
+        self._translators = {language: Translator(language, face=FACE) for language in Language}
         self._rates: Callable[[], Mapping[str, DatedRate]] = dict
         self.language = self._wanted_language()
         self.tokens = self._wanted_tokens()

@@ -51,7 +51,7 @@ def test_a_table_of_nccl_tests_needs_no_plan(capsys, own_dir):
         (["none.json", "chat-8b"], "none.json"),
         (["vllm_bench.json"], "--gpu GPU"),
         (["vllm_bench.json", "chat-8b"], "--machine"),
-        (["vllm_bench.json", "finetune-8b", *H100], "training"),
+        (["vllm_bench.json", "finetune-8b", *H100], "“Train”"),
         (["torchtitan.log", "chat-8b", *H100], "training"),
         (["vllm_bench.json", "chat-8b", "--gpu", "L4"], "times the estimate"),
     ],
@@ -67,3 +67,15 @@ def test_what_cannot_be_used_is_said_in_one_sentence(capsys, own_dir, monkeypatc
 def test_nothing_kept_says_how_to_keep_one(capsys):
     assert "gpuplanner calibrate FILE" in said(capsys, "calibrate", "list")[1]
     assert said(capsys, "calibrate", "remove")[0] == 2
+
+
+def test_one_is_switched_off_and_on_again(capsys, own_dir):
+    kept = json.loads(said(capsys, "calibrate", str(own_dir / "vllm_bench.json"), "chat-8b", *H100, "--json")[1])
+    assert kept["used"] is True
+    assert said(capsys, "calibrate", "off", kept["id"])[0] == 0
+    assert "off" in said(capsys, "calibrate", "list")[1]
+    assert json.loads(said(capsys, "calibrate", "list", "--json")[1])[0]["used"] is False
+    assert "vllm_bench.json" not in said(capsys, "estimate", "chat-8b", *H100)[1]
+    assert said(capsys, "calibrate", "on", kept["id"])[0] == 0
+    assert "vllm_bench.json" in said(capsys, "estimate", "chat-8b", *H100)[1]
+    assert said(capsys, "calibrate", "off", "00000000")[0] == 2

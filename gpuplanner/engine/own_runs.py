@@ -1,0 +1,88 @@
+"""What a measured run is of: the plan with the load that the file says, and what that makes of the estimate. Pure."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.engine.estimate import Estimate
+from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.own_links import OwnLink
+from gpuplanner.engine.own_measurements import OwnMeasurement, checked, factors_of, site_of
+from gpuplanner.messages import InputError, msg
+from gpuplanner.workload.measurement_log import MeasuredRun
+from gpuplanner.workload.plan import Plan
+
+NEAR_LOAD = 1.1
+"""A load that a file says and the plan has otherwise by more than this is the file's."""
+WHOLE = frozenset({"concurrency", "input_tokens", "output_tokens"})
+"""Loads that are counts."""
+LINK = "link"
+"""The factor of measured links."""
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A measurement as it would be kept. `factors`: measured over estimated, by metric, or of the links by `LINK`.
+
+    `estimate`: what the engine says of the run that was measured; None for links, which are of a machine alone.
+    """
+
+    measurement: OwnMeasurement | OwnLink
+    factors: Mapping[str, float]
+    estimate: Estimate | None = None
+
+
+def run_of_plan(
+    run: MeasuredRun, name: str, date: str, plan: Plan, engine: Callable[[Plan], Estimate], id_of: Callable[..., str]
+) -> Understood:
+    """A run of this plan, measured. `engine`: the estimate without any measurement; `id_of`: of name, plan and metrics.
+
+    Raises InputError where the run is of other work, says nothing of it, or cannot be of it.
+    """
+    plan = plan_of_run(plan, run, name)
+    made = engine(plan)
+    measured = dict(run.metrics)
+    kept = OwnMeasurement(id_of(name, plan, measured), name, date, plan, site_of(made.machine), measured)
+    checked(kept, made)
+    return Understood(kept, factors_of(kept, made), made)
+
+
+def links_of_run(
+    run: MeasuredRun, name: str, date: str, machine: Machine, efficiencies: Efficiencies, id_of: Callable[..., str]
+) -> Understood:
+    """The measured links of a machine of one node. Raises InputError where the table is of several, or of another."""
+    if run.load["nodes"] != 1:
+        raise InputError(msg("own.link.one_node", file=name))
+    rate, message_bytes, ranks = run.metrics["bus_bytes_per_s"], run.load["bytes"], run.load["ranks"]
+    site = site_of(machine)
+    measured = {"bus_bytes_per_s": rate, "message_bytes": message_bytes, "ranks": ranks}
+    kept = OwnLink(id_of(name, site, measured), name, date, site, rate, message_bytes, ranks)
+    return Understood(kept, {LINK: kept.factor(machine, efficiencies)})
+
+
+def plan_of_run(plan: Plan, run: MeasuredRun, name: str) -> Plan:
+    """The plan with the load that the file says.
+
+    Raises InputError where the plan is of other work, or names no machine.
+    """
+    if plan.workload.kind != run.kind:
+        what, of = msg(f"own.kind.{run.kind}"), msg(f"planui.kind.{plan.workload.kind}")
+        raise InputError(msg("own.other_work", file=name, kind=what, plan=of))
+    if plan.machine is None:
+        raise InputError(msg("own.on_which_machine", file=name))
+    load: dict[str, float | int | None] = {
+        field: max(round(value), 1) if field in WHOLE else value
+        for field, value in run.load.items()
+        if _differs(getattr(plan.workload, field), value)
+    }
+    if "request_rate" in load:
+        load["concurrency"] = None
+    if "concurrency" in load and load["concurrency"] is not None:
+        load["request_rate"] = None
+    content = plan.model_dump(mode="json")
+    content["workload"] |= load
+    return Plan.model_validate(content)
+
+
+def _differs(planned: float | None, said: float) -> bool:
+    return not planned or max(planned / said, said / planned) > NEAR_LOAD
