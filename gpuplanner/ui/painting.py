@@ -1,4 +1,4 @@
-"""Shapes that our own widgets share: crisp rounded boxes, the ring that shows focus, text that ends in an ellipsis."""
+"""Shapes and texts as our own widgets paint them: crisp boxes, the ring of the focus, an ellipsis, a capital first."""
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
@@ -52,6 +52,11 @@ def hatch(painter: QPainter, area: QRectF, colour: Colour, spacing: float = 6.0)
         left = area.left() - height + step * spacing
         painter.drawLine(QPointF(left, area.bottom()), QPointF(left + height, area.top()))
     painter.restore()
+
+
+def with_capital(text: str) -> str:
+    """A text at the head of a line or a tag: "one step" as "One step", and "vCPU" and "p90" as they are."""
+    return text[:1].upper() + text[1:] if text[:1].islower() and (text[1:2].islower() or text[1:2] == " ") else text
 
 
 def draw_text(

@@ -13,11 +13,12 @@ from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.chart import Axis, Chart, Series, SeriesKind, bytes_tick, number_tick
 from gpuplanner.ui.widgets.chip import Chip
 from gpuplanner.ui.widgets.empty_state import EmptyState
-from gpuplanner.ui.widgets.figure_label import FigureLabel, certainty_text, range_text
+from gpuplanner.ui.widgets.figure_label import FigureLabel, certainty_text, range_text, range_with_unit
 from gpuplanner.ui.widgets.flow import FlowLayout
 from gpuplanner.ui.widgets.key_value import KeyValueList, Row
+from gpuplanner.ui.widgets.label import Label
 from gpuplanner.ui.widgets.stacked_bar import BarPart, StackedBar
-from gpuplanner.ui.widgets.verdict_tag import VerdictTag
+from gpuplanner.ui.widgets.verdict_tag import VerdictTag, tag_text
 from gpuplanner.units import GIB, Unit
 from tests.ui.screenshots import picture, settle
 
@@ -46,6 +47,18 @@ def test_a_figure_says_its_range_or_how_sure_it_is(appearance):
     assert certainty_text(appearance, exact(1, Unit.COUNT)) == "exact"
     given = Figure(5, Unit.COUNT, Certainty.USER, 5, 5)
     assert certainty_text(appearance, given) == "given by you"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "says"),
+    [(0.027, 0.036, "27.0 – 36.0 ms"), (0.34, 1.17, "340 ms – 1.17 s"), (1.2, 1.9, "1.20 – 1.90 s")],
+)
+def test_a_range_that_stands_alone_says_each_unit_once(appearance, low, high, says):
+    assert range_with_unit(appearance, Figure(0.448, Unit.SECOND, Certainty.CALIBRATED, low, high)) == says
+
+
+def test_an_exact_figure_has_no_range(appearance):
+    assert range_with_unit(appearance, exact(1, Unit.COUNT)) == ""
 
 
 def test_a_figure_follows_units_and_language(appearance, shown):
@@ -222,6 +235,35 @@ def test_rows_of_a_list_change(appearance, shown):
     appearance.choose(LANGUAGE, "zh_CN")
 
 
+def test_rows_of_a_list_are_as_high_as_their_text(appearance, shown):
+    values = ("0.1.0", "155 GPUs · 546 instances · 434 models", "2026-11-30 · f20ed4b8ff47")
+    rows = shown(KeyValueList(appearance, [Row("a", value) for value in values]), 700, 90)
+    settle()
+    heights = {label.height() for label in rows.findChildren(QLabel) if label.text() in values}
+    assert len(heights) == 1
+    assert rows.hasHeightForWidth()
+
+
+@pytest.mark.parametrize(
+    ("word", "says"), [("no layout", "✕ No layout"), ("vCPUs", "✕ vCPUs"), ("601 MiB short", "✕ 601 MiB short")]
+)
+def test_a_tag_begins_with_a_capital_but_for_names(word, says):
+    assert tag_text(Verdict.FAIL, word) == says
+
+
+def test_a_line_never_ends_within_a_rate(appearance, shown):
+    label = shown(Label(appearance, "An attached cloud disk should sustain at least 500 MB/s", wrap=True), 400, 60)
+    without = shown(QLabel("An attached cloud disk should sustain at least 500 MB/s"), 400, 60)
+    without.setWordWrap(True)
+    without.setFont(label.font())
+    # As narrow as just ends the first line at the stroke: the whole rate goes to the next one.
+    narrow = label.fontMetrics().horizontalAdvance("An attached cloud disk should sustain at least 500 MB/") + 1
+    without.resize(narrow, 60)
+    label.resize(narrow, 60)
+    assert picture(label) != picture(without)
+    assert label.text().replace("\u2060", "") == without.text()
+
+
 def test_a_card_without_a_title_has_no_title_row(appearance, shown):
     assert not shown(Card(appearance)).title.isVisible()
     assert shown(Card(appearance, "Title", "note")).note.text() == "note"
@@ -258,7 +300,7 @@ def test_sizes_on_an_axis_are_those_of_benchmarks(value, tick):
         (0, "0"),
         (0.05, "0.05"),
         (250, "250"),
-        (9999, "9999"),
+        (9999, "9,999"),
         (10_000, "10k"),
         (2e6, "2M"),
         (1e9, "1G"),

@@ -46,10 +46,19 @@ class CatalogActions:
             PageAction("columns", msg("catalogui.columns"), do.columns, enabled=ready),
             PageAction("export", msg("catalogui.export"), do.export, shortcut="Ctrl+E", enabled=ready, in_bar=roomy),
             PageAction("compare", compare, do.compare, kind, enabled=pins >= LEAST_PINS),
-            PageAction("filter", msg("catalogui.filter.focus"), do.focus_filter, shortcut="Ctrl+F", in_bar=False),
+            PageAction(
+                "filter",
+                msg("catalogui.filter.focus"),
+                do.focus_filter,
+                icon="list-filter",
+                shortcut="Ctrl+F",
+                in_bar=False,
+            ),
             PageAction("pin", msg("catalogui.pin"), do.pin, icon="pin", shortcut="Ctrl+D", enabled=entry, in_bar=False),
-            PageAction("similar", msg("catalogui.similar.do"), do.similar, enabled=entry, in_bar=False),
-            PageAction("plan", msg("catalogui.plan"), do.plan, enabled=entry, in_bar=False),
+            PageAction("similar", msg("catalogui.similar.do"), do.similar, icon="search", enabled=entry, in_bar=False),
+            PageAction("plan", msg("catalogui.plan"), do.plan, icon="sliders-horizontal", enabled=entry, in_bar=False),
             PageAction("add-gpu", msg("answers.newgpu.do"), do.add_gpu, enabled=ready, in_bar=roomy),
-            PageAction("clear", msg("catalogui.filter.clear_all"), presenter.clear, enabled=filtered, in_bar=False),
+            PageAction(
+                "clear", msg("catalogui.filter.clear_all"), presenter.clear, icon="x", enabled=filtered, in_bar=False
+            ),
         )

@@ -50,7 +50,7 @@ class SimilarView(QWidget):
         self.chart: Chart | None = None
         self.rows: DataTable | None = None
         head = FlowLayout(across=12, down=6)
-        for widget in (self.back, self.axes, self.title):
+        for widget in (self.back, self.title, self.axes):
             head.addWidget(widget)
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)

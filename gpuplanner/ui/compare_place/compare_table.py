@@ -23,7 +23,7 @@ from gpuplanner.ui.compare_place.wording import DIFFERS, CellWords, copied
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.help_page.glossary import Term
 from gpuplanner.ui.painting import draw_text, focus_ring, painter_for
-from gpuplanner.ui.tokens import MARKS, ROW_HEIGHT, Tokens, Verdict
+from gpuplanner.ui.tokens import ROW_HEIGHT, Tokens, Verdict
 from gpuplanner.ui.widgets.focus import KeyboardFocus
 from gpuplanner.ui.widgets.verdict_tag import draw_tag, tag_width
 
@@ -129,7 +129,7 @@ class CompareTable(KeyboardFocus, QWidget):
         inside = area.adjusted(_SIDE, 0, -_SIDE, 0)
         word = self._appearance.text("compareui.best")
         verdict = Verdict.UNKNOWN if cell.unsure else Verdict.PASS
-        tag = tag_width(f"{MARKS[verdict]} {word}") if cell.best else 0.0
+        tag = tag_width(verdict, word) if cell.best else 0.0
         face = font(TextRole.STRONG if cell.best and not cell.unsure else TextRole.NUMBER)
         if cell.note:
             painter.setFont(font(TextRole.LABEL))

@@ -15,7 +15,7 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.catalog_place.catalog_words import in_words
 from gpuplanner.ui.fields.quantities import Quantity
 from gpuplanner.ui.plan_place.wizard.fields import Control, Field, choice_text
-from gpuplanner.ui.widgets.figure_label import range_text
+from gpuplanner.ui.widgets.figure_label import range_with_unit
 from gpuplanner.workload.model_choice import ModelChoice
 
 
@@ -89,7 +89,7 @@ def certainty_text(figure: Figure, appearance: Appearance) -> str:
 def figure_tip(name: str, figure: Figure, appearance: Appearance) -> str:
     """Everything short that is known of a figure, as the lines of a tooltip: range, kind, why, formula, source."""
     lines = [f"{name} {appearance.show(figure.value, figure.unit)}"]
-    spread = range_text(appearance, figure)
+    spread = range_with_unit(appearance, figure)
     kind = certainty_text(figure, appearance)
     lines.append(f"{spread} · {kind}" if spread else kind)
     if figure.why is not None:

@@ -19,13 +19,25 @@ from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card, line
 from gpuplanner.ui.widgets.clickable import Clickable
 from gpuplanner.ui.widgets.label import Ink, Label
-from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.plan import WORKLOADS, Plan
 
 _WIDTH = 860
 _TILE_WIDTH = 330
 _TILE_HEIGHT = 62
 _ROW_HEIGHT = 44
-_ICONS = {"serving": "server", "training": "sliders-horizontal", "by-hand": "box"}
+MARKS_OF_KINDS = {
+    "serving": "server",
+    "training": "graduation-cap",
+    "diffusion": "image",
+    "diffusion-training": "palette",
+    "vision": "eye",
+    "speech": "mic",
+    "rendering": "box",
+    "transcoding": "film",
+    "science": "atom",
+    "by-hand": "sigma",
+}
+"""The icon of each kind of workload."""
 
 
 class StartView(QWidget):
@@ -46,7 +58,7 @@ class StartView(QWidget):
         self._plans_card = Card(appearance, msg("planui.start.yours"), " ")
         self._plans_card.body.setSpacing(0)
         self._plans_card.hide()
-        self.tiles = [Tile(appearance, name, plan.workload.kind) for name, plan in presets.items() if not plan.sample]
+        self.tiles = [Tile(appearance, name, presets[name].workload.kind) for name in by_kind(presets)]
         for tile in self.tiles:
             tile.clicked.connect(lambda _=False, wanted=tile.preset: self.presetWanted.emit(wanted))
         self._tile_grid = QGridLayout()
@@ -131,6 +143,13 @@ class StartView(QWidget):
             self._tile_grid.setColumnStretch(column, int(column < columns))
 
 
+def by_kind(presets: Mapping[str, Plan]) -> list[str]:
+    """The presets but the sample, those of one kind together, the kinds in their usual order."""
+    kinds = [workload.model_fields["kind"].default for workload in WORKLOADS]
+    names = [name for name, plan in presets.items() if not plan.sample]
+    return sorted(names, key=lambda name: kinds.index(presets[name].workload.kind))
+
+
 class Tile(Clickable):
     """A preset: what it is, and of which kind."""
 
@@ -153,7 +172,7 @@ class Tile(Clickable):
         rounded_box(painter, area, RADIUS_FIELD + 2, tokens.hover if self.underMouse() else tokens.card, border)
         badge = QRectF(12, (area.height() - 34) / 2, 34, 34)
         rounded_box(painter, badge, 8, tokens.primary_wash)
-        draw_icon(painter, _ICONS.get(self._kind, "file-text"), badge.adjusted(9, 9, -9, -9), tokens.primary_ink)
+        draw_icon(painter, MARKS_OF_KINDS[self._kind], badge.adjusted(9, 9, -9, -9), tokens.primary_ink)
         words = area.adjusted(58, 0, -10, 0)
         painter.setFont(font(TextRole.STRONG))
         draw_text(painter, QRectF(words.left(), 12, words.width(), 20), self.text(), tokens.text)

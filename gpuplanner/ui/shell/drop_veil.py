@@ -1,7 +1,7 @@
 """What lies over the window while a file is dragged across it: that it can be dropped, and what becomes of it."""
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from gpuplanner.messages import msg
@@ -12,6 +12,8 @@ from gpuplanner.ui.tokens import GAP, RADIUS_CARD
 
 _VEIL = 0.86
 _LINE = 2.0
+_CARD = 72.0
+_AROUND = 32.0
 
 
 class DropVeil(QWidget):
@@ -46,4 +48,8 @@ class DropVeil(QWidget):
         painter.setPen(QPen(QColor(tokens.primary), _LINE, Qt.PenStyle.DashLine))
         painter.drawRoundedRect(area, RADIUS_CARD, RADIUS_CARD)
         painter.setFont(font(TextRole.HEADLINE))
-        draw_text(painter, area, self.says(), tokens.primary_ink, Qt.AlignmentFlag.AlignCenter)
+        # On a card: what lies below would run through the words.
+        width = min(area.width() - 2 * GAP, QFontMetricsF(painter.font()).horizontalAdvance(self.says()) + 2 * _AROUND)
+        card = QRectF(area.center().x() - width / 2, area.center().y() - _CARD / 2, width, _CARD)
+        rounded_box(painter, card, RADIUS_CARD, tokens.card, tokens.primary)
+        draw_text(painter, card, self.says(), tokens.primary_ink, Qt.AlignmentFlag.AlignCenter)

@@ -78,12 +78,12 @@ def bytes_tick(value: float) -> str:
 
 
 def number_tick(value: float) -> str:
-    """A number of an axis in words that need no exponent: 0.05, 1, 250, 10k, 2M."""
+    """A number of an axis in words that need no exponent: 0.05, 1, 2,500, 10k, 2M."""
     magnitude = abs(value)
     for factor, suffix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "")):
         if suffix and magnitude >= factor:
             return f"{value / factor:g}{suffix}"
-    return f"{value / 1e3:g}k" if magnitude >= 1e4 else f"{value:.4g}"
+    return f"{value / 1e3:g}k" if magnitude >= 1e4 else f"{value:,.4g}"
 
 
 class Chart(QWidget):

@@ -32,6 +32,14 @@ def spread_text(appearance: Appearance, value: float, spread: tuple[float, float
     return f"{low} – {high}"
 
 
+def range_with_unit(appearance: Appearance, figure: Figure) -> str:
+    """The range of a figure where its value does not stand beside it, "27 – 36 ms". Empty for an exact figure."""
+    if not range_text(appearance, figure):
+        return ""
+    low, high = (appearance.show(end, figure.unit) for end in (figure.low, figure.high))
+    return f"{low.number} – {high}" if low.unit == high.unit else f"{low} – {high}"
+
+
 def certainty_text(appearance: Appearance, figure: Figure) -> str:
     """What is said under a number: its range, or else what kind of knowledge it is."""
     return range_text(appearance, figure) or appearance.text(Message(f"certainty.{figure.certainty.name.lower()}"))

@@ -61,7 +61,10 @@ class KeyValueList(QWidget):
         name = Label(self._appearance, row.name, TextRole.LABEL, Ink.MUTED, wrap=True)
         value = Label(self._appearance, row.value, TextRole.NUMBER, wrap=True, selectable=True)
         value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        value.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        # Of the policy only this: its height is that of its width, or the row is as high as if it wrapped.
+        policy = value.sizePolicy()
+        policy.setHorizontalPolicy(QSizePolicy.Policy.Expanding)
+        value.setSizePolicy(policy)
         value.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         # A label that wraps asks for little width and much height.
         name.setMinimumWidth(100)

@@ -14,8 +14,10 @@ from gpuplanner.ui.painting import draw_text
 
 _MOST_TOGETHER = 24
 _LONG_WORD = re.compile(rf"\S{{{_MOST_TOGETHER + 1},}}")
-_BREAK = "\u200b"
-"""Zero width space: a line may end there."""
+_BREAK, _JOIN = "\u200b", "\u2060"
+"""Zero width space: a line may end there; word joiner: none may."""
+_RATE = re.compile(r"(?<=[A-Za-z])/(?=(?:s|h|d|kWh|M|GPU|token)\b)")
+"""The stroke of "500 MB/s", after which Qt would end a line."""
 
 
 class Ink(Enum):
@@ -103,5 +105,6 @@ class Label(QLabel):
 
 
 def _breakable(text: str) -> str:
-    """The text with places to break in words that no line holds, such as the name of a file."""
-    return _LONG_WORD.sub(lambda word: _BREAK.join(re.findall(f".{{1,{_MOST_TOGETHER}}}", word[0])), text)
+    """The text with places to break in words that no line holds, such as the name of a file, and none in a rate."""
+    whole = _RATE.sub(f"{_JOIN}/{_JOIN}", text)
+    return _LONG_WORD.sub(lambda word: _BREAK.join(re.findall(f".{{1,{_MOST_TOGETHER}}}", word[0])), whole)

@@ -7,27 +7,31 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from gpuplanner.messages import MessageValue
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
-from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
+from gpuplanner.ui.painting import draw_text, painter_for, rounded_box, with_capital
 from gpuplanner.ui.tokens import MARKS, RADIUS_TAG, Tokens, Verdict
 
 _PADDING = 8.0
 _HEIGHT = 20
 
 
-def tag_width(text: str) -> float:
-    """How wide a tag with this text is, mark included."""
-    return QFontMetricsF(font(TextRole.TAG)).horizontalAdvance(text) + 2 * _PADDING
+def tag_text(verdict: Verdict, word: str) -> str:
+    """What stands on a tag: the mark, and the word with a capital."""
+    return f"{MARKS[verdict]} {with_capital(word)}"
+
+
+def tag_width(verdict: Verdict, word: str) -> float:
+    """How wide a tag is, mark included."""
+    return QFontMetricsF(font(TextRole.TAG)).horizontalAdvance(tag_text(verdict, word)) + 2 * _PADDING
 
 
 def draw_tag(painter: QPainter, area: QRectF, verdict: Verdict, word: str, tokens: Tokens) -> None:
     """Draw a tag at the left of `area`, centred in its height: for delegates of tables, and for the widget below."""
     tone = tokens.tone(verdict)
-    text = f"{MARKS[verdict]} {word}"
-    width = min(tag_width(text), area.width())
+    width = min(tag_width(verdict, word), area.width())
     box = QRectF(area.left(), area.center().y() - _HEIGHT / 2, width, _HEIGHT)
     rounded_box(painter, box, RADIUS_TAG, tone.wash)
     painter.setFont(font(TextRole.TAG))
-    draw_text(painter, box.adjusted(_PADDING, 0, 1 - _PADDING, 0), text, tone.ink)
+    draw_text(painter, box.adjusted(_PADDING, 0, 1 - _PADDING, 0), tag_text(verdict, word), tone.ink)
 
 
 class VerdictTag(QWidget):
@@ -60,7 +64,7 @@ class VerdictTag(QWidget):
         return self._appearance.said(self._word)
 
     def sizeHint(self) -> QSize:
-        return QSize(int(tag_width(f"{MARKS[self._verdict]} {self.text()}") + 1), _HEIGHT)
+        return QSize(int(tag_width(self._verdict, self.text()) + 1), _HEIGHT)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(min(40, self.sizeHint().width()), _HEIGHT)

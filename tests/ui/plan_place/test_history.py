@@ -12,6 +12,7 @@ from gpuplanner.messages import InputError, msg
 from gpuplanner.store.settings import LANGUAGE
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.plan_place.difference.results import Kind, change_between
+from gpuplanner.ui.plan_place.difference.table import DifferenceTable
 from gpuplanner.workload.plan import MachineChoice
 from tests.ui.checks import clipped, missing_glyphs
 from tests.ui.plan_place.by_hand import H100
@@ -39,6 +40,14 @@ def history(changed, qtbot):
     changed.show_history()
     qtbot.waitUntil(lambda: len(changed.history.revisions.texts()) == 2)
     return changed
+
+
+def test_the_columns_of_the_difference_share_the_width(history, qtbot):
+    """A tag in a column must not keep it as narrow as itself."""
+    table = history.history.findChild(DifferenceTable)
+    qtbot.waitUntil(lambda: bool(table.result_texts()))
+    grid = table.layout()
+    qtbot.waitUntil(lambda: grid.cellRect(0, 1).width() > grid.cellRect(0, 0).width() > 0, timeout=2000)
 
 
 def test_earlier_states_are_listed_newest_first_without_the_present_one(history):

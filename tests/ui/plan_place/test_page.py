@@ -19,7 +19,9 @@ from gpuplanner.ui.plan_place.columns import MACHINES
 from gpuplanner.ui.plan_place.machines.machine_rows import row_id
 from gpuplanner.ui.plan_place.page import plan_place
 from gpuplanner.ui.plan_place.pickers import choice_of_row, limit_items, machine_items, model_items
+from gpuplanner.ui.plan_place.results.changes_card import ChangeRow
 from gpuplanner.ui.plan_place.results.figure_link import FigureLink
+from gpuplanner.ui.plan_place.start_view import MARKS_OF_KINDS
 from gpuplanner.ui.widgets.figure_label import FigureLabel
 from gpuplanner.workload.plan import MachineChoice
 from gpuplanner.workload.training import Method
@@ -67,6 +69,18 @@ def test_what_cannot_be_used_is_said_in_place_with_a_fix(qtbot, page):
     assert row.frame.problem is None
     assert page.presenter.plan.workload.input_tokens == 1
     assert not row._fix.isVisible()
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_what_is_wrong_is_read_whole_below_a_narrow_field(qtbot, page, appearance, language):
+    appearance.choose(LANGUAGE, language)
+    row = page.wizard.row("serving.concurrency")
+    edit = row.target
+    edit.setFocus()
+    edit.selectAll()
+    QTest.keyClicks(edit, "12x")
+    assert row.frame.problem is not None
+    qtbot.waitUntil(lambda: clipped(page.wizard) == [], timeout=2000)
 
 
 def test_what_cannot_be_used_stays_until_another_plan_is_opened(page):
@@ -423,6 +437,17 @@ def test_the_smallest_change_is_made_by_a_click_and_undone(page, settled):
     assert page.presenter.plan.workload.concurrency == 400
 
 
+def test_a_change_is_read_whole_however_long_it_is(appearance, qtbot):
+    row = ChangeRow(appearance)
+    qtbot.addWidget(row)
+    row.setText(
+        "Let the server use 95% of the memory · At most 11 requests come at the same time and no more than that"
+    )
+    lines = [row.heightForWidth(width) for width in (1200, 400, 260)]
+    assert lines == sorted(lines)
+    assert lines[0] < lines[1] < lines[2]
+
+
 def test_the_search_time_goes_to_the_status_bar(qtbot, page, settled):
     heard: list[Any] = []
     page.workSaid.connect(heard.append)
@@ -532,6 +557,15 @@ def test_the_start_page_lists_plans_presets_and_the_sample(qtbot, page, said):
     assert start.rows() == ()
     start.presetWanted.emit("sample")
     assert page.heading().note == msg("planui.saved.sample")
+
+
+def test_presets_of_a_kind_stand_together_with_a_mark_of_their_own(page):
+    page.presenter.show_start()
+    kinds = [page.presenter.presets[tile.preset].workload.kind for tile in page.start_view.tiles]
+    assert [kind for at, kind in enumerate(kinds) if at == 0 or kinds[at - 1] != kind] == list(dict.fromkeys(kinds))
+    assert kinds[0] == "serving"
+    assert set(kinds) == set(MARKS_OF_KINDS)
+    assert len(set(MARKS_OF_KINDS.values())) == len(MARKS_OF_KINDS)
 
 
 def test_a_new_plan_is_on_the_shelf_at_once(open_page):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from gpuplanner.engine.estimate import Estimate
@@ -135,7 +136,8 @@ class DifferenceTable(QWidget):
         for column, result in enumerate(results, 1):
             if isinstance(result, Estimate):
                 tag = VerdictTag(self._appearance, VERDICTS[result.fit], msg(f"fit.{result.fit.name.lower()}"))
-                self._grid.addWidget(tag, at, column)
+                # Without an alignment the column would grow no wider than the tag.
+                self._grid.addWidget(tag, at, column, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
             else:
                 reason = Label(self._appearance, result, ink=Ink.FAIL, wrap=True, selectable=True)
                 self._grid.addWidget(reason, at, column)

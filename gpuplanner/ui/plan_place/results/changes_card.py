@@ -1,9 +1,10 @@
 """The smallest changes that would fit, each with what it comes to. A click makes the change; undo takes it back."""
 
+import math
 from collections.abc import Sequence
 
-from PySide6.QtCore import QRectF, QSize, Signal
-from PySide6.QtGui import QPaintEvent
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetricsF, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy
 
 from gpuplanner.engine.estimate import Change
@@ -11,7 +12,7 @@ from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
-from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
+from gpuplanner.ui.painting import painter_for, rounded_box
 from gpuplanner.ui.plan_place.results.figure_ids import short_name_of
 from gpuplanner.ui.plan_place.verdicts import VERDICTS
 from gpuplanner.ui.tokens import RADIUS_FIELD
@@ -20,7 +21,10 @@ from gpuplanner.ui.widgets.clickable import Clickable
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
 
-_HEIGHT = 46
+_LEFT, _RIGHT = 28, 8
+"""Beside the words: the mark at the left, air at the right."""
+_AIR = 5
+_WRAP = int(Qt.TextFlag.TextWordWrap) | int(Qt.AlignmentFlag.AlignLeft) | int(Qt.AlignmentFlag.AlignTop)
 
 
 class ChangesCard(Card):
@@ -63,13 +67,15 @@ class ChangesCard(Card):
 
 
 class ChangeRow(Clickable):
-    """What to change at the left, what it comes to at the right."""
+    """What to change, in as many lines as it takes, and below it what it comes to."""
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(appearance)
         self._change: Change | None = None
         self._result = ""
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
         for signal in (appearance.languageChanged, appearance.displayChanged):
             signal.connect(self._render)
 
@@ -83,7 +89,24 @@ class ChangeRow(Clickable):
         return self._result
 
     def sizeHint(self) -> QSize:
-        return QSize(240, _HEIGHT)
+        return QSize(240, self.heightForWidth(max(240, self.width())))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(120, 0)
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        return sum(self._heights(width)) + 2 * _AIR
+
+    def _heights(self, width: int) -> tuple[int, int]:
+        """How high the change and its result are."""
+        room = QRectF(0, 0, max(60, width - _LEFT - _RIGHT), 1000)
+        faces = zip((TextRole.BODY, TextRole.LABEL), (self.text(), self._result), strict=True)
+        heights = (QFontMetricsF(font(role)).boundingRect(room, _WRAP, text).height() for role, text in faces)
+        what, result = (math.ceil(height) for height in heights)
+        return what + 2, result
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._change is None:
@@ -94,12 +117,15 @@ class ChangeRow(Clickable):
         if self.underMouse():
             rounded_box(painter, area, RADIUS_FIELD, tokens.hover)
         tone = tokens.tone(VERDICTS[self._change.fit])
-        draw_icon(painter, "check", QRectF(6, 7, 14, 14), tone.ink)
-        words = QRectF(28, 4, area.width() - 36, 20)
+        draw_icon(painter, "check", QRectF(6, _AIR + 1, 14, 14), tone.ink)
+        what, result = self._heights(self.width())
+        width = area.width() - _LEFT - _RIGHT
         painter.setFont(font(TextRole.BODY))
-        draw_text(painter, words, self.text(), tokens.primary_ink if self.underMouse() else tokens.text)
+        painter.setPen(QColor(tokens.primary_ink if self.underMouse() else tokens.text))
+        painter.drawText(QRectF(_LEFT, _AIR, width, what), _WRAP, self.text())
         painter.setFont(font(TextRole.LABEL))
-        draw_text(painter, words.translated(0, 18), self._result, tokens.muted)
+        painter.setPen(QColor(tokens.muted))
+        painter.drawText(QRectF(_LEFT, _AIR + what, width, result), _WRAP, self._result)
         self.paint_focus(painter)
 
     def _render(self) -> None:
@@ -116,4 +142,5 @@ class ChangeRow(Clickable):
         fit = appearance.text(f"fit.{change.fit.name.lower()}")
         self.setAccessibleName(f"{self.text()}; {fit}; {self._result}")
         self.setToolTip(appearance.text("planui.changes.apply", what=self.text(), result=self._result))
+        self.updateGeometry()
         self.update()

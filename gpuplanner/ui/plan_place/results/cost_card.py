@@ -94,6 +94,9 @@ class CostCard(Card):
 
     def _place(self) -> None:
         columns = max(2, min(4, (self.width() - 32) // _COLUMN))
+        if columns == 3 and len(self._labels) == 4:
+            # One alone in the second line would look left over.
+            columns = 2
         if columns == self._columns:
             return
         self._columns = columns

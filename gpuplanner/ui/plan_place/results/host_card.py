@@ -111,6 +111,8 @@ class _Need:
         for label, (rule_id, value) in zip(self._advice, need.rules, strict=True):
             rule = self._rules().get(rule_id)
             claim, _ = rule_texts(rule, self._appearance) if rule else (rule_id, "")
+            # In brackets it is no sentence of its own.
+            claim = claim.rstrip(".。")
             asks = str(self._appearance.show(value, need.need.unit))
             label.say(msg("planui.host.rule", asks=asks, claim=claim))
             label.setToolTip(rule_tip(rule, self._appearance) if rule else "")

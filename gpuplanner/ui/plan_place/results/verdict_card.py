@@ -8,6 +8,7 @@ from gpuplanner.engine.estimate import Estimate, Fit
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
+from gpuplanner.ui.painting import with_capital
 from gpuplanner.ui.plan_place.captions import limiting, machine_offer, machine_title, named, way_text
 from gpuplanner.ui.plan_place.results.figure_flow import FigureFlow, Named
 from gpuplanner.ui.plan_place.results.figure_ids import NEEDED, meaning_of, short_name_of
@@ -112,6 +113,8 @@ class VerdictCard(Card):
         self._machine.say(machine_title(estimate.machine))
         way = way_text(estimate, appearance)
         offer = appearance.said(machine_offer(estimate.machine))
+        # The name of an instance is as its provider writes it.
+        offer = offer if estimate.machine.instance is not None else with_capital(offer)
         self._way.say(" · ".join(part for part in (offer, way) if part))
         limit = limiting(estimate)
         self._limited.setVisible(limit is not None)

@@ -14,7 +14,7 @@ from gpuplanner.ui.plan_place.results.figure_ids import name_of
 from gpuplanner.ui.plan_place.results.why_tree import WhyTree
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
-from gpuplanner.ui.widgets.figure_label import range_text
+from gpuplanner.ui.widgets.figure_label import range_with_unit
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.menus import choose_from
 
@@ -91,11 +91,10 @@ class WhyCard(Card):
         shown = appearance.show(figure.value, figure.unit)
         self.title.say(msg("planui.why.of", value=str(shown)))
         self.note.say(self._name())
-        spread = range_text(appearance, figure)
+        spread = range_with_unit(appearance, figure)
         parts = [certainty_text(figure, appearance)]
         if spread:
-            unit = "" if spread.endswith(shown.unit) else f" {shown.unit}"
-            parts.insert(0, appearance.text("planui.why.range", spread=f"{spread}{unit}"))
+            parts.insert(0, appearance.text("planui.why.range", spread=spread))
         if figure.why is not None:
             parts.append(appearance.text(figure.why))
         self._spread.say(" · ".join(parts))

@@ -8,6 +8,7 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistent
 from gpuplanner.engine.explaining import ExplanationRow, equation_text, reference_text, row_value
 from gpuplanner.figures import Certainty
 from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.painting import with_capital
 from gpuplanner.ui.plan_place.captions import named
 
 Index = QModelIndex | QPersistentModelIndex
@@ -19,9 +20,9 @@ _SAID_BY_NOTE = frozenset({Certainty.USER, Certainty.CALIBRATED})
 
 
 def row_name(row: ExplanationRow, appearance: Appearance) -> str:
-    """What a row is called."""
+    """What a row is called. A term is a part of sentences elsewhere; here it stands alone."""
     prefix, _, item_id = row.name_id.partition(".")
-    return named(prefix, item_id, appearance)
+    return with_capital(named(prefix, item_id, appearance))
 
 
 def row_origin(row: ExplanationRow, appearance: Appearance) -> str:

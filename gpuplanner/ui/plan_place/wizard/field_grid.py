@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetricsF
-from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.plan_place.wizard.row import Row
@@ -23,7 +23,6 @@ class FieldGrid(QWidget):
             # Without a parent a row that is shown would be a window for a moment.
             row.setParent(self)
             row.hide()
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(_COLUMN_GAP)

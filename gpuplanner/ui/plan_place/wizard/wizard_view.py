@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
@@ -193,7 +193,6 @@ class Section(QWidget):
         self._advanced.hide()
         self.more = Button(appearance, "", ButtonKind.QUIET, icon="chevron-down", small=True)
         self.more.clicked.connect(self._toggle)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         head = QHBoxLayout()
         head.setSpacing(10)
         head.addWidget(_Badge(appearance, number))
