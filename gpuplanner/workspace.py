@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from gpuplanner.engine.machine import Machine
     from gpuplanner.engine.own_links import OwnLink
     from gpuplanner.engine.own_measurements import OwnMeasurement
+    from gpuplanner.engine.own_runs import Understood
     from gpuplanner.engine.search.result import SearchResult
     from gpuplanner.engine.validation.rows import ValidationContext
-    from gpuplanner.engine.own_runs import Understood
+    from gpuplanner.workload.measurement_log import MeasuredRun
 
 HOME_VARIABLE = "GPUPLANNER_HOME"
-    from gpuplanner.workload.measurement_log import MeasuredRun
 MEASUREMENTS = "measurements"
 """The folder of a person's own measurements in their data folder."""
 _MOST_NEAR = 3
