@@ -26,10 +26,12 @@ from gpuplanner.store.plan_files import read_plan
 from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, OWN_MEASUREMENTS, RATES, Setting, Settings
 from gpuplanner.store.store import FILE_NAME, Store, open_store
 from gpuplanner.units import Display, MemoryConvention
+from gpuplanner.workload.drafted import drafted
 from gpuplanner.workload.measurement_log import COLLECTIVES
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan, Workload, model_of
 from gpuplanner.workload.rendering import Rendering
+from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.wizard import models_of
 
 if TYPE_CHECKING:
@@ -153,12 +155,17 @@ class Workspace:
                 raise self._unknown("gpu", workload.known_gpu)
             return self.catalog.gpus[workload.known_gpu]
         choice = model_of(workload)
-        if choice is None or choice.architecture is not None:
-            return None if choice is None else choice.architecture
-        model = self.catalog.models.get(choice.catalog_id or "")
-        if model is not None and model.kind not in models_of(type(workload)):
-            raise InputError(msg("workspace.model_of_another_kind", model=model.name))
-        return model.network if model is not None and model.network is not None else self.architecture(choice)
+        found = None if choice is None else choice.architecture
+        if choice is not None and found is None:
+            model = self.catalog.models.get(choice.catalog_id or "")
+            if model is not None and model.kind not in models_of(type(workload)):
+                raise InputError(msg("workspace.model_of_another_kind", model=model.name))
+            if model is not None and model.network is not None:
+                return model.network
+            found = self.architecture(choice)
+        if found is not None and isinstance(workload, Serving) and workload.drafting_model is not None:
+            return drafted(found, self.architecture(ModelChoice(catalog_id=workload.drafting_model)))
+        return found
 
     def machine(self, choice: MachineChoice, regions: Collection[str] = ()) -> "Machine":
         """The machine of a plan; prices of `regions` count first. Raises InputError when the catalog has it not."""

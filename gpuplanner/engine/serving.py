@@ -4,6 +4,8 @@ Host, cost and power come later (`estimating.py`). Two memory numbers are told a
 runtime, activations, graphs, the cache of the requests at work) and what the server reserves (its pool besides).
 """
 
+from dataclasses import replace
+
 from gpuplanner.catalog.architecture import ModelArchitecture, Role
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Gpu
@@ -14,6 +16,8 @@ from gpuplanner.engine.formulas.gpu_memory import phase_bytes
 from gpuplanner.engine.limit_shares import limit_shares
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.serving_choice import best_way, ways_on
+from gpuplanner.engine.serving_drafting import drafting_spreads, served_numbers
+from gpuplanner.engine.serving_drafting_remarks import drafting_remarks, idle_layers
 from gpuplanner.engine.serving_figures import (
     Spreads,
     beside_weights,
@@ -31,13 +35,13 @@ from gpuplanner.engine.serving_idle import idle_settings
 from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
 from gpuplanner.engine.serving_machine import Found, gpu_numbers, server_numbers, worst
 from gpuplanner.engine.serving_memory import longest_request_tokens
-from gpuplanner.engine.serving_model import cache_precision_of, model_numbers, precision_of
+from gpuplanner.engine.serving_model import cache_precision_of, precision_of
 from gpuplanner.engine.serving_numbers import ServingNumbers, load_numbers, serving_numbers
 from gpuplanner.engine.serving_parts import step_parts
 from gpuplanner.engine.serving_pool_fit import PoolLack, fit_with, pool_lack
 from gpuplanner.engine.serving_remarks import memory_reason, remarks, unmet
 from gpuplanner.engine.verdict import usable_figure, verdict
-from gpuplanner.figures import Certainty, Figure, Rung
+from gpuplanner.figures import Certainty, Figure, Rung, unrecorded
 from gpuplanner.messages import Message
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
@@ -65,7 +69,7 @@ def estimate_serving(
         raise TypeError("estimate_serving takes plans of serving only")
     precision = precision_of(model, workload.weight_precision)
     found = gpu_numbers(machine, precision, profile or workload.server, heeded(workload).eager, efficiencies)
-    numbers = model_numbers(model, workload.weight_precision, workload.kv_precision, efficiencies)
+    numbers = served_numbers(model, workload, efficiencies)
     server = server_numbers(workload, machine.gpu, efficiencies, profile)
     load = load_numbers(workload)
     if way is None:
@@ -74,6 +78,16 @@ def estimate_serving(
     alone = load.request_per_s is None and load.concurrency <= way.replicas
     rung = worst(found.rung, Rung.ROOFLINE) if server.offload_bytes else found.rung
     spreads = spreads_of(efficiencies, rung, bool(alone), found.rung, profile or workload.server.value)
+    said: tuple[Message, ...] = ()
+    if numbers.draft is not None:
+
+        def other(changed: ModelNumbers) -> ServingNumbers:
+            with unrecorded():
+                return serving_numbers(changed, found.numbers, server, load, way)
+
+        spreads = drafting_spreads(spreads, workload, numbers, result, efficiencies, other)
+        plain = other(replace(numbers, draft=None))
+        said = tuple(drafting_remarks(workload, model, numbers.draft, efficiencies, result, plain))
     memory = _memory(result, machine.gpu, found.numbers, server, way, spreads)
     fit, reason = _fit(numbers, result, memory, load, server, way, workload, spreads)
     metrics = _room(numbers, result, server, way, model, spreads)
@@ -95,7 +109,9 @@ def estimate_serving(
         metrics=metrics,
         host=(),
         remarks=(
+            *said,
             *remarks(workload, model, machine, way, found, server, result),
+            *idle_layers(workload, model, efficiencies),
             *(() if profile else idle_settings(workload, model, machine, efficiencies, numbers, load, way, result)),
         ),
         unmet=unmet(workload, model, result, metrics, runs),
@@ -117,16 +133,17 @@ def _memory(
     spread = spreads.beside_weights
 
     def part(name: str, amount: Number) -> Part:
-        known = name in {"weights", "cache"}
+        known = name in {"weights", "drafter", "cache"}
         return Part(name, certain(amount, Unit.BYTE) if known else with_certain_part(amount, amount, Unit.BYTE, spread))
 
-    weight, runtime = part("weights", numbers.weight_bytes), part("runtime", numbers.runtime_bytes)
+    weight, runtime = part("weights", numbers.own_weight_bytes), part("runtime", numbers.runtime_bytes)
+    drafter = part("drafter", numbers.drafter_bytes)
     activations, graphs = part("activations", numbers.activation_bytes), part("graphs", numbers.graph_bytes)
     held = part("cache", cache)
     phases = (
-        _phase("load", (weight, runtime)),
-        _phase("prefill", (weight, runtime, graphs, held, activations)),
-        _phase("decode", (weight, runtime, graphs, held)),
+        _phase("load", (weight, drafter, runtime)),
+        _phase("prefill", (weight, drafter, runtime, graphs, held, activations)),
+        _phase("decode", (weight, drafter, runtime, graphs, held)),
     )
     other = beside_weights(numbers)
     return Memory(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from gpuplanner.engine.serving_inputs import WayNumbers
-from gpuplanner.workload.serving import Server, Serving
+from gpuplanner.workload.serving import Server, Serving, Speculation
 
 FLAGS: Mapping[Server, Mapping[str, str]] = {
     Server.VLLM: {
@@ -17,6 +17,10 @@ FLAGS: Mapping[Server, Mapping[str, str]] = {
         "chunked_prefill": "--enable-chunked-prefill",
         "eager": "--enforce-eager",
         "cpu_offload_bytes": "--cpu-offload-gb",
+        "speculation": "--speculative-config (method)",
+        "draft_model": "--speculative-config (model)",
+        "draft_tokens": "--speculative-config (num_speculative_tokens)",
+        "acceptance_rate": "",
     },
     Server.SGLANG: {
         "tensor_parallel": "--tp-size",
@@ -29,6 +33,10 @@ FLAGS: Mapping[Server, Mapping[str, str]] = {
         "chunked_prefill": "--chunked-prefill-size -1",
         "eager": "--disable-cuda-graph",
         "cpu_offload_bytes": "--cpu-offload-gb",
+        "speculation": "--speculative-algorithm",
+        "draft_model": "--speculative-draft-model-path",
+        "draft_tokens": "--speculative-num-steps",
+        "acceptance_rate": "",
     },
     Server.TENSORRT_LLM: {
         "tensor_parallel": "--tp_size",
@@ -40,6 +48,10 @@ FLAGS: Mapping[Server, Mapping[str, str]] = {
         "max_sequences": "--max_batch_size",
         "chunked_prefill": "enable_chunked_prefill",
         "eager": "cuda_graph_config",
+        "speculation": "speculative_config (decoding_type)",
+        "draft_model": "speculative_config (speculative_model_dir)",
+        "draft_tokens": "speculative_config (max_draft_len)",
+        "acceptance_rate": "",
     },
     Server.LLAMA_CPP: {
         "tensor_parallel": "--split-mode row",
@@ -49,6 +61,10 @@ FLAGS: Mapping[Server, Mapping[str, str]] = {
         "eager": "GGML_CUDA_DISABLE_GRAPHS",
         "cpu_offload_bytes": "--n-gpu-layers",
         "host_memory_bytes_per_s": "",
+        "speculation": "--model-draft, --spec-type",
+        "draft_model": "--model-draft",
+        "draft_tokens": "--draft-max",
+        "acceptance_rate": "",
     },
     Server.LMDEPLOY: {
         "tensor_parallel": "--tp",
@@ -61,21 +77,43 @@ FLAGS: Mapping[Server, Mapping[str, str]] = {
         "pipeline_parallel": "gpu_split",
         "max_batched_tokens": "chunk_size",
         "max_sequences": "max_batch_size",
+        "speculation": "draft_mode",
+        "draft_model": "draft_model_name",
+        "draft_tokens": "draft_num_tokens",
+        "acceptance_rate": "",
     },
     Server.TRANSFORMERS: {
         "tensor_parallel": "tp_plan",
         "pipeline_parallel": "device_map",
         "max_sequences": "batch size",
         "cpu_offload_bytes": "device_map, max_memory",
+        "speculation": "assistant_model, prompt_lookup_num_tokens",
+        "draft_model": "assistant_model",
+        "draft_tokens": "num_assistant_tokens",
+        "acceptance_rate": "",
     },
 }
 """By server the settings of a plan that it has, and what it calls them (from the documentation of each, 2025; from
 memory; LMDeploy: TurbomindEngineConfig; ExLlama: config_sample.yml of TabbyAPI, which serves v2 and v3). The bandwidth
-of the host's memory is no flag, but only llama.cpp computes from it.
+of the host's memory is no flag, but only llama.cpp computes from it; which share of drafts is accepted is none either,
+but what a server that drafts prints.
+"""
+_ANY = frozenset(Speculation)
+DRAFTS: Mapping[Server, frozenset[Speculation]] = {
+    Server.VLLM: _ANY,
+    Server.SGLANG: _ANY - {Speculation.MEDUSA},
+    Server.TENSORRT_LLM: _ANY,
+    Server.LLAMA_CPP: frozenset({Speculation.MODEL, Speculation.NGRAM}),
+    Server.EXLLAMA: frozenset({Speculation.MODEL, Speculation.NGRAM, Speculation.MTP}),
+    Server.TRANSFORMERS: frozenset({Speculation.MODEL, Speculation.NGRAM}),
+}
+"""What each server drafts with (documentation of each, 2025 and 2026; llama.cpp, Medusa and MTP of TensorRT-LLM from
+memory). Of LMDeploy only its PyTorch engine drafts, which is not what is modelled.
 """
 SETTINGS = (
     "tensor_parallel", "pipeline_parallel", "expert_parallel", "attention_ranks", "memory_utilisation",
     "max_batched_tokens", "max_sequences", "chunked_prefill", "eager", "cpu_offload_bytes", "host_memory_bytes_per_s",
+    "speculation", "draft_model", "draft_tokens", "acceptance_rate",
 )  # fmt: skip
 """The settings of a plan that some server has a flag for."""
 
@@ -87,7 +125,14 @@ def is_set(serving: Serving, name: str) -> bool:
 
 def ignored(serving: Serving) -> tuple[str, ...]:
     """The settings of a plan that its server has no flag for."""
-    return tuple(name for name in SETTINGS if is_set(serving, name) and name not in FLAGS[serving.server])
+    return tuple(name for name in SETTINGS if is_set(serving, name) and not _has(serving, name))
+
+
+def _has(serving: Serving, name: str) -> bool:
+    """Whether a plan's server has a setting, or drafts in the way that the plan asks for."""
+    if name == "speculation":
+        return serving.speculation in DRAFTS.get(serving.server, frozenset())
+    return name in FLAGS[serving.server]
 
 
 def heeded(serving: Serving) -> Serving:

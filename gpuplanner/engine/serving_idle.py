@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.serving_drafting import served_numbers
 from gpuplanner.engine.serving_flags import FLAGS, heeded, ignored, is_set, without
 from gpuplanner.engine.serving_inputs import LoadNumbers, ModelNumbers, WayNumbers
 from gpuplanner.engine.serving_machine import gpu_numbers, server_numbers
@@ -15,10 +16,18 @@ from gpuplanner.engine.serving_model import precision_of
 from gpuplanner.engine.serving_numbers import ServingNumbers, serving_numbers
 from gpuplanner.figures import recording
 from gpuplanner.messages import Message, msg
-from gpuplanner.workload.serving import Serving
+from gpuplanner.workload.serving import Serving, Speculation
 
 DEGREES = frozenset({"tensor_parallel", "pipeline_parallel", "expert_parallel", "attention_ranks"})
 """Settings that the way itself shows."""
+
+DRAFTING = frozenset({"speculation", "draft_model", "draft_tokens", "acceptance_rate"})
+"""Settings that change what the model's numbers are."""
+
+
+def _chooses(workload: Serving, name: str) -> bool:
+    """Whether a setting names the model that drafts, which nothing could be worked out without."""
+    return name == "draft_model" and workload.speculation is Speculation.MODEL
 
 
 def idle_settings(
@@ -33,18 +42,27 @@ def idle_settings(
 ) -> Iterator[Message]:
     """A message for each setting of the plan that its server does not have, or that changes no figure."""
     server = msg(f"limits.software.{workload.server}")
-    for name in ignored(workload):
-        yield msg("serving.no_such_flag", server=server, field=msg(f"field.serving.{name}"))
+    left = ignored(workload)
+    for name in left:
+        if name in DRAFTING - {"speculation"} and "speculation" in left:
+            continue
+        if name == "speculation" and name in FLAGS[workload.server]:
+            yield msg(
+                "serving.no_such_drafting", server=server, method=msg(f"choice.speculation.{workload.speculation}")
+            )
+        else:
+            yield msg("serving.no_such_flag", server=server, field=msg(f"field.serving.{name}"))
     understood = heeded(workload)
     precision = precision_of(architecture, workload.weight_precision)
     for name in FLAGS[workload.server]:
-        if name in DEGREES or not is_set(understood, name):
+        if name in DEGREES or not is_set(understood, name) or _chooses(understood, name):
             continue
         plan = without(understood, name)
         gpu = gpu_numbers(machine, precision, plan.server, plan.eager, efficiencies).numbers
         server_without = server_numbers(plan, machine.gpu, efficiencies)
         with recording():  # apart, so that the explanation of the plan does not meet numbers of another one
-            same = serving_numbers(model, gpu, server_without, load, way) == result
+            other = served_numbers(architecture, plan, efficiencies) if name in DRAFTING else model
+            same = serving_numbers(other, gpu, server_without, load, way) == result
         if same:
             yield msg("serving.flag_changes_nothing", server=server, field=msg(f"field.serving.{name}"))
     if understood.expert_parallel and architecture.is_moe and way.expert_parallel == 1:

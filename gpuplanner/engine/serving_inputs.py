@@ -43,7 +43,8 @@ class CacheLayers:
 class ModelNumbers:
     """A model in one weight and one KV precision. Bytes and parameters are of the whole model.
 
-    `encoder_heads`: query heads of the layer of an encoder that has most of them; 0 for what keeps a cache.
+    `encoder_heads`: query heads of the layer of an encoder that has most of them; 0 for what keeps a cache. `draft`:
+    how its tokens are drafted; None where each pass gives one.
     """
 
     layers: float
@@ -76,6 +77,25 @@ class ModelNumbers:
     profile_bytes: float
     activation_bytes: float
     encoder_heads: float = 0.0
+    draft: "DraftNumbers | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class DraftNumbers:
+    """How a model's next tokens are drafted for it to verify them.
+
+    `draft_tokens`: of one step; `drafter_passes`: passes that they take; `runs`: what drafts as a pass meets it, None
+    where tokens are looked up; `holds`: as memory does, without what it shares with the model; `lookup_s`: time of the
+    CPU for each request of a step; `reads_prompt`: whether what drafts has to read prompts too.
+    """
+
+    draft_tokens: Number
+    acceptance_rate: Number
+    drafter_passes: Number
+    lookup_s: Number
+    runs: ModelNumbers | None = None
+    holds: ModelNumbers | None = None
+    reads_prompt: bool = False
 
 
 @dataclass(frozen=True, slots=True)

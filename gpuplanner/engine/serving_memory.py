@@ -3,12 +3,19 @@
 Pure arithmetic on floats or arrays; the formulas stand in `formulas/`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
-from gpuplanner.engine.formulas import kv_cache, moe, serving_pool, serving_time, weights
+from gpuplanner.engine.formulas import kv_cache, moe, serving_pool, serving_time, speculation, weights
 from gpuplanner.engine.formulas.elementwise import Condition, Number, maximum, minimum, where
-from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
+from gpuplanner.engine.serving_inputs import (
+    CacheLayers,
+    GpuNumbers,
+    LoadNumbers,
+    ModelNumbers,
+    ServerNumbers,
+    WayNumbers,
+)
 from gpuplanner.engine.serving_passes import dense_copies, host_share, not_offloaded
 
 
@@ -16,6 +23,7 @@ from gpuplanner.engine.serving_passes import dense_copies, host_share, not_offlo
 class MemoryNumbers:
     """Memory of the fullest GPU in bytes, and what one request takes of its pool.
 
+    `weight_bytes`: `own_weight_bytes` of the model and `drafter_bytes` of what drafts for it.
     `fixed_bytes`: all but the cache; `cache_layers`: those of the stage's layers that keep their cache there.
     `sequence_bytes`: cache of one request at its last token, `mean_sequence_bytes` halfway through its answer;
     `reserved_sequence_bytes`: what one request of the longest length may take.
@@ -23,6 +31,8 @@ class MemoryNumbers:
     """
 
     weight_bytes: Number
+    own_weight_bytes: Number
+    drafter_bytes: Number
     runtime_bytes: Number
     activation_bytes: Number
     graph_bytes: Number
@@ -45,23 +55,17 @@ def memory_numbers(
     tensor, stages = way.tensor_parallel, way.pipeline_parallel
     stage = weights.layers_of_fullest_stage(model.layers, stages)
     copies = dense_copies(server, way)
-    experts: Number = model.expert_bytes
-    if not way.plain:
-        experts = moe.spread_expert_bytes(experts, model.experts, way.expert_parallel)
-    weight = weights.weight_bytes_per_gpu(
-        weights.layer_matrix_bytes(model.attention_bytes, way.attention_ranks, model.mlp_bytes, copies, experts),
-        model.copied_bytes,
-        weights.edge_bytes(
-            model.head_bytes, model.embedding_bytes * server.embedding_on_gpu, model.beside_bytes, stages, copies
-        ),
-        model.layers,
-        stage,
-        tensor,
-        server.offload_bytes,
-    )
+    own = _weights(model, server, way, stage, copies, server.offload_bytes)
+    weight, graph_layers = own, stage
+    drafter: Number = 0.0
+    held = None if model.draft is None else model.draft.holds
+    if held is not None:
+        drafter = _weights(held, server, last_stage(way), held.layers, copies, 0.0)
+        weight = speculation.weights_with_drafter_bytes(own, drafter)
+        graph_layers = speculation.layers_with_drafter(stage, held.layers)
     runtime = serving_pool.runtime_bytes(server.context_bytes, server.peer_bytes, tensor, stages)
     activations = _activations(model, server, load, tensor / way.attention_ranks)
-    graphs = serving_pool.graph_bytes(server.graph_layer_bytes, stage)
+    graphs = serving_pool.graph_bytes(server.graph_layer_bytes, graph_layers)
     fixed = serving_pool.fixed_bytes(weight, runtime, activations, graphs)
     pool = serving_pool.pool_bytes(
         gpu.usable_bytes,
@@ -81,6 +85,8 @@ def memory_numbers(
     reserved = reserved_sequence_bytes(model, server, way, kept, load.max_length)
     return MemoryNumbers(
         weight_bytes=weight,
+        own_weight_bytes=own,
+        drafter_bytes=drafter,
         runtime_bytes=runtime,
         activation_bytes=activations,
         graph_bytes=graphs,
@@ -99,6 +105,34 @@ def memory_numbers(
     )
 
 
+def _weights(
+    model: ModelNumbers,
+    server: ServerNumbers,
+    way: WayNumbers,
+    stage_layers: Number,
+    copies: Number,
+    offload_bytes: Number,
+) -> Number:
+    experts: Number = model.expert_bytes
+    if not way.plain:
+        experts = moe.spread_expert_bytes(experts, model.experts, way.expert_parallel)
+    embedding = model.embedding_bytes * server.embedding_on_gpu
+    return weights.weight_bytes_per_gpu(
+        weights.layer_matrix_bytes(model.attention_bytes, way.attention_ranks, model.mlp_bytes, copies, experts),
+        model.copied_bytes,
+        weights.edge_bytes(model.head_bytes, embedding, model.beside_bytes, way.pipeline_parallel, copies),
+        model.layers,
+        stage_layers,
+        way.tensor_parallel,
+        offload_bytes,
+    )
+
+
+def last_stage(way: WayNumbers) -> WayNumbers:
+    """The ranks of one pipeline stage, which what drafts is split over."""
+    return replace(way, pipeline_parallel=1.0)
+
+
 def sequence_bytes(
     model: ModelNumbers,
     way: WayNumbers,
@@ -115,7 +149,12 @@ def sequence_bytes(
     for kind in model.cache:
         per_token = kv_cache.cache_bytes_per_token(kind.elements, kind.bits, kind.shards, ranks)
         held = serving_pool.with_cache_bytes(held, kv_cache.tokens_in_window(tokens, kind.window), per_token)
-    return serving_pool.stage_cache_bytes(held, copies, stage_layers, model.layers)
+    kept = serving_pool.stage_cache_bytes(held, copies, stage_layers, model.layers)
+    if model.draft is None or model.draft.holds is None:
+        return kept
+    drafter = model.draft.holds
+    own = sequence_bytes(drafter, last_stage(way), drafter.layers, tokens, copies, with_state)
+    return speculation.cache_with_drafter_bytes(kept, own)
 
 
 def reserved_sequence_bytes(
@@ -131,7 +170,12 @@ def reserved_sequence_bytes(
         extra = server.window_blocks * (kind.window < inf)
         tokens = kv_cache.reserved_tokens(kind.window, server.max_batched_tokens, length, server.block_tokens, extra)
         held = serving_pool.with_cache_bytes(held, tokens, per_token)
-    return serving_pool.stage_cache_bytes(held, server.cache_copies, stage_layers, model.layers)
+    kept = serving_pool.stage_cache_bytes(held, server.cache_copies, stage_layers, model.layers)
+    if model.draft is None or model.draft.holds is None:
+        return kept
+    drafter = model.draft.holds
+    own = reserved_sequence_bytes(drafter, server, last_stage(way), drafter.layers, length)
+    return speculation.cache_with_drafter_bytes(kept, own)
 
 
 def longest_request_tokens(
@@ -146,9 +190,14 @@ def longest_request_tokens(
     held: Number = 0.0
     if model.state_bytes:
         held = kv_cache.state_bytes_per_sequence(model.state_bytes, model.state_shards, ranks)
-    kinds = sorted(model.cache, key=lambda kind: kind.window)
-    slopes = [kv_cache.cache_bytes_per_token(k.elements, k.bits, k.shards, ranks) for k in kinds]
     share = server.cache_copies * stage_layers / model.layers
+    layers: list[tuple[CacheLayers, Number]] = [(kind, 1.0) for kind in model.cache]
+    drafter = None if model.draft is None else model.draft.holds
+    if drafter is not None:
+        layers += [(kind, server.cache_copies / share) for kind in drafter.cache]
+    layers.sort(key=lambda pair: pair[0].window)
+    kinds = [kind for kind, _ in layers]
+    slopes = [kv_cache.cache_bytes_per_token(k.elements, k.bits, k.shards, ranks) * times for k, times in layers]
     extras = [server.window_blocks * server.block_tokens * (k.window < inf) for k in kinds]
     held = held + sum(slope * extra for slope, extra in zip(slopes, extras, strict=True))
     windows = [

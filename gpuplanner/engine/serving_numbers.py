@@ -25,7 +25,8 @@ from gpuplanner.engine.formulas.elementwise import Condition, Number, maximum, m
 from gpuplanner.engine.serving_exchange import GroupReach, group_reach
 from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
 from gpuplanner.engine.serving_memory import MemoryNumbers, memory_numbers
-from gpuplanner.engine.serving_passes import PassNumbers, decode_step, dense_copies, prefill_pass
+from gpuplanner.engine.serving_passes import PassNumbers, dense_copies
+from gpuplanner.engine.serving_steps import decode_step, prompt_passes
 from gpuplanner.workload.serving import Serving
 
 RATE_ITERATIONS = 4
@@ -114,7 +115,7 @@ def _closed(parts: _Parts, memory: MemoryNumbers, places: Number, fits: Number) 
     cycle = serving_time.cycle_seconds(resident, work.share_s, load.output_tokens, work.step.total_s)
     rate = serving_time.requests_per_second(resident, cycle)
     first = serving_time.first_token_seconds(
-        work.alone_s, work.step.total_s, server.request_s, server.burst_share, resident, work.share_s, work.passes
+        work.alone_s, work.step.whole_s, server.request_s, server.burst_share, resident, work.share_s, work.passes
     )
     waits = serving_time.waiting_seconds(offered, resident, rate)
     ttft = serving_time.answered_seconds(first, waits)
@@ -131,7 +132,7 @@ def _open(parts: _Parts, memory: MemoryNumbers, places: Number, rate: Number) ->
     served = minimum(rate, capacity)
     work = _work(parts, maximum(resident, 1.0))  # a request that is at work is one, however seldom there is any
     first = serving_time.first_token_seconds_at_rate(
-        work.alone_s, work.step.total_s, server.request_s, resident, served, work.share_s
+        work.alone_s, work.step.whole_s, server.request_s, resident, served, work.share_s
     )
     tpot = serving_time.token_seconds_at_rate(work.step.total_s, served, work.share_s)
     return _result(parts, memory, places, resident, work, first, tpot, served, saturated)
@@ -165,7 +166,7 @@ def _resident_at_rate(parts: _Parts, places: Number, rate: Number) -> tuple[Numb
 def _work(parts: _Parts, sequences: Number) -> _Work:
     model, gpu, server, load, way, group = parts
     prompt = maximum(load.input_tokens - load.prefix_tokens, 1.0)
-    prefill, passes, lone = prefill_pass(
+    prefill, passes, lone = prompt_passes(
         model, gpu, server, way, group, prompt, load.prefix_tokens, sequences, load.output_tokens
     )
     context = serving_time.mean_context_tokens(load.input_tokens, load.output_tokens)

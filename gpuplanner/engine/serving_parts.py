@@ -24,6 +24,7 @@ def step_parts(result: ServingNumbers, gpu: GpuNumbers, way: WayNumbers, spreads
         ("dispatch", step.dispatch_s, link),
         ("fetch", step.fetch_s, Limit.LINK),
         ("host_layers", step.host_layers_s, Limit.CPU),
+        ("drafting", step.drafting_s, Limit.HBM),
         ("launch", step.launch_s, Limit.LATENCY),
         ("host", step.host_s, Limit.CPU),
         ("prompts", prompts, _prompt_limit(result, link)),

@@ -18,6 +18,8 @@ class PassNumbers:
     `weights_s` and `compute_s`: reading and multiplying the matrices, which overlap in `matrices_s`; `cache_s`: reading
     the cache, part of `attention_s`; `between_s`: norms, residuals and activations; `dispatch_s`: tokens to the ranks
     of their experts and back; `fetch_s`: weights from the host; `host_layers_s`: layers that the CPU works on.
+    `drafting_s`: what drafts tokens. Where a step gives each request several tokens, all are seconds for one of them,
+    and `whole_s` is the whole step.
     """
 
     weights_s: Number
@@ -33,6 +35,8 @@ class PassNumbers:
     launch_s: Number
     host_s: Number
     total_s: Number
+    whole_s: Number = 0.0
+    drafting_s: Number = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +51,31 @@ class _Matrices:
     expert_flops: Number
 
 
-def decode_step(
+def decode_pass(
     model: ModelNumbers,
     gpu: GpuNumbers,
     server: ServerNumbers,
     way: WayNumbers,
     group: GroupReach,
+    rows: Number,
+    requests: Number,
     sequences: Number,
     context: Number,
 ) -> PassNumbers:
-    """One token for each of `sequences` requests that have `context` tokens behind them on average."""
+    """A pass of `rows` tokens for `requests` requests that have `context` tokens behind them on average.
+
+    `sequences`: the requests at work, of which a pipeline stage sees a part at once.
+    """
     ranks = way.tensor_parallel / way.attention_ranks
-    rows = serving_time.decode_rows(sequences, way.pipeline_parallel, server.stages_overlap)
     own = maximum(rows / way.attention_ranks, 1.0)
+    reading = own if requests is rows else maximum(requests / way.attention_ranks, 1.0)
     matrices = _matrices(model, gpu, server, way, group, rows, own, 1.0, decoding=True)
     read: Number = 0.0
     flops: Number = 0.0
     for kind in model.cache:
         per_token = kv_cache.cache_bytes_per_token(kind.elements, kind.bits, kind.shards, ranks)
         seen = kv_cache.tokens_in_window(context, kind.attended)
-        read = attention.cache_read_bytes(read, own, seen, per_token)
+        read = attention.cache_read_bytes(read, reading, seen, per_token)
         flops = attention.attention_flops(flops, own, seen, kind.flops_per_pair, ranks)
     if model.state_bytes:
         state = kv_cache.state_bytes_per_sequence(model.state_bytes, model.state_shards, ranks)
@@ -94,7 +103,7 @@ def _summed(done: PassNumbers) -> PassNumbers:
         done.matrices_s, done.attention_s, done.between_s, done.exchange_s, done.dispatch_s, done.fetch_s,
         done.host_layers_s, done.launch_s, done.host_s,
     )  # fmt: skip
-    return replace(done, total_s=total)
+    return replace(done, total_s=total, whole_s=total)
 
 
 def _with_the_host(

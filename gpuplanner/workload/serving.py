@@ -24,6 +24,21 @@ class Server(StrEnum):
     TRANSFORMERS = "transformers"
 
 
+class Speculation(StrEnum):
+    """What drafts tokens that the model then verifies several of in one pass (speculative decoding).
+
+    A look-up in the text so far, a smaller model, a layer on the model's last hidden state (EAGLE-3), heads on it
+    (Medusa), or the prediction layers that the model brings (MTP).
+    """
+
+    NONE = "none"
+    NGRAM = "n-gram"
+    MODEL = "draft-model"
+    EAGLE = "eagle"
+    MEDUSA = "medusa"
+    MTP = "mtp"
+
+
 class Serving(Said):
     """LLM serving. A flag that is None has the server's own default (see `catalogs/efficiency/servers.yaml`).
 
@@ -33,6 +48,9 @@ class Serving(Said):
     their own (data-parallel attention); `expert_parallel`: whole experts on each GPU instead of a slice of each.
     `cpu_offload_bytes`: weights that each GPU leaves in host memory; `host_memory_bytes_per_s`: what that memory gives,
     where the server computes such layers on the CPU.
+    `draft_tokens`: tokens that are drafted for one pass that verifies them; `acceptance_rate`: with which probability
+    one of them is accepted when those before it were; None: a rule of thumb (`catalogs/efficiency/speculation.yaml`);
+    `draft_model`: the model of the catalog that drafts, by its id.
     """
 
     kind: Literal["serving"] = "serving"
@@ -60,7 +78,16 @@ class Serving(Said):
     max_sequences: int | None = Field(None, ge=1, le=1_000_000, json_schema_extra=ask("way", Unit.COUNT, True))
     chunked_prefill: bool | None = Field(None, json_schema_extra=ask("way", advanced=True))
     eager: bool = Field(False, json_schema_extra=ask("way", advanced=True))
+    speculation: Speculation = Field(Speculation.NONE, json_schema_extra=ask("way", advanced=True))
+    draft_model: str | None = Field(None, max_length=300, json_schema_extra=ask("way", advanced=True, control="draft"))
+    draft_tokens: int | None = Field(None, ge=1, le=64, json_schema_extra=ask("way", Unit.TOKEN, True))
+    acceptance_rate: float | None = Field(None, ge=0, le=1, json_schema_extra=ask("way", Unit.RATIO, True, "percent"))
     cpu_offload_bytes: Amount = Field(0, ge=0, le=1e15, json_schema_extra=ask("way", Unit.BYTE, True, "bytes"))
     host_memory_bytes_per_s: float | None = Field(
         None, ge=1e6, le=1e13, json_schema_extra=ask("way", Unit.BYTE_PER_S, True)
     )
+
+    @property
+    def drafting_model(self) -> str | None:
+        """The catalog's id of the model that drafts, None where none does."""
+        return self.draft_model if self.speculation is Speculation.MODEL else None

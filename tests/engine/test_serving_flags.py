@@ -21,12 +21,15 @@ CHANGED: dict[str, Any] = {
     "request_rate": 2.0, "max_length": 9000, "shared_prefix_tokens": 1000, "tensor_parallel": 2,
     "pipeline_parallel": 2, "expert_parallel": True, "attention_ranks": 2, "memory_utilisation": 0.7,
     "max_batched_tokens": 700, "max_sequences": 3, "chunked_prefill": False, "eager": True,
-    "cpu_offload_bytes": 3 * GB, "host_memory_bytes_per_s": 50 * GB,
+    "cpu_offload_bytes": 3 * GB, "host_memory_bytes_per_s": 50 * GB, "speculation": "n-gram",
+    "draft_model": "meta-llama/Llama-3.2-1B", "draft_tokens": 2, "acceptance_rate": 0.45,
 }  # fmt: skip
 """For each setting of a plan another value than its default."""
 BESIDE: dict[str, dict[str, Any]] = {
     "request_rate": {"concurrency": None},
     "pipeline_parallel": {"tensor_parallel": 2, "pipeline_parallel": 1},
+    "draft_tokens": {"speculation": "n-gram"},
+    "acceptance_rate": {"speculation": "n-gram"},
 }
 """What else a plan must say for the setting to have a meaning."""
 GOALS = {"ttft_goal_s", "tpot_goal_s"}

@@ -17,12 +17,13 @@ from gpuplanner.engine.search.checks import Array, Check
 from gpuplanner.engine.search.result import Broken, Candidate
 from gpuplanner.engine.search.space import Computed, Prepared
 from gpuplanner.engine.serving_choice import degrees_of, shape_of
+from gpuplanner.engine.serving_drafting import served_numbers
 from gpuplanner.engine.serving_figures import beside_weights, spreads_of, with_certain_part
 from gpuplanner.engine.serving_flags import heeded
 from gpuplanner.engine.serving_inputs import GpuNumbers, ServerNumbers, WayNumbers, at, stack, take
 from gpuplanner.engine.serving_machine import Found, gpu_numbers, server_numbers
 from gpuplanner.engine.serving_memory import MemoryNumbers
-from gpuplanner.engine.serving_model import model_numbers, precision_of
+from gpuplanner.engine.serving_model import precision_of
 from gpuplanner.engine.serving_numbers import ServingNumbers, load_numbers, serving_numbers
 from gpuplanner.engine.serving_pool_fit import fit_with, pool_lack
 from gpuplanner.engine.serving_ways import COPIES, ServingWays, serving_ways
@@ -76,7 +77,7 @@ class ServingSpace:
         self._eager = heeded(workload).eager
         self._efficiencies = efficiencies
         self._precision = precision_of(model, workload.weight_precision)
-        self._model = model_numbers(model, workload.weight_precision, workload.kv_precision, efficiencies)
+        self._model = served_numbers(model, workload, efficiencies)
         self._shape = shape_of(model)
         self._load = load_numbers(workload)
         self._laid_out: dict[tuple[int, bool], ServingWays | None] = {}
