@@ -191,11 +191,9 @@ def typed_sorted_scrolled(page, table, jobs):
 
 @pytest.mark.alone
 def test_typing_sorting_and_scrolling_in_100000_rows_never_stalls(large_page, jobs):
-    """What stalls does so in every round; what else runs on the machine, in one of them."""
-    table = large_page.current_table()
-    rounds = [typed_sorted_scrolled(large_page, table, jobs) for _ in range(3)]
-    assert min(stalls.longest_cpu_ms for stalls in rounds) < ALLOWED_MS
-    assert min(stalls.longest_ms for stalls in rounds) < ALLOWED_WALL_MS
+    stalls = typed_sorted_scrolled(large_page, large_page.current_table(), jobs)
+    assert stalls.longest_cpu_ms < ALLOWED_MS
+    assert stalls.longest_ms < ALLOWED_WALL_MS
 
 
 @pytest.mark.alone
@@ -206,17 +204,14 @@ def test_walking_the_rows_never_stalls(session, qtbot):
     table = page.current_table()
     session.window.activateWindow()
     table.setFocus()
-    rounds = []
-    for _ in range(3):
-        with watch_stalls() as stalls:
-            for _ in range(30):
-                QTest.keyClick(table, Qt.Key.Key_Down)
-                stalls.pump(0.04)
-        rounds.append(stalls)
-    assert table.currentIndex().row() == 90
-    assert page.detail_view.name.text() == table.rows.row(90).cells[0].name
-    assert min(stalls.longest_cpu_ms for stalls in rounds) < ALLOWED_MS
-    assert min(stalls.longest_ms for stalls in rounds) < ALLOWED_WALL_MS
+    with watch_stalls() as stalls:
+        for _ in range(30):
+            QTest.keyClick(table, Qt.Key.Key_Down)
+            stalls.pump(0.04)
+    assert table.currentIndex().row() == 30
+    assert page.detail_view.name.text() == table.rows.row(30).cells[0].name
+    assert stalls.longest_cpu_ms < ALLOWED_MS
+    assert stalls.longest_ms < ALLOWED_WALL_MS
 
 
 def test_reset_layout_is_seen_at_once_and_undone(session, qtbot, settings):

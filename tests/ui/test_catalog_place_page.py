@@ -20,7 +20,7 @@ from gpuplanner.ui.catalog_place.filter_popup import FilterPopup
 from gpuplanner.ui.catalog_place.page import CatalogPage
 from gpuplanner.ui.catalog_place.place import EntryProvider
 from gpuplanner.ui.catalog_place.query import Term
-from gpuplanner.ui.catalog_place.tables import CatalogTable
+from gpuplanner.ui.catalog_place.tables import CatalogTable, EntryRef
 from gpuplanner.ui.notices import Notices
 from gpuplanner.ui.palette.providers import GlossaryProvider
 from gpuplanner.ui.palette.search import PaletteSearch
@@ -224,6 +224,30 @@ def test_the_panel_leaves_an_entry_that_a_filter_takes_away(page, names, qtbot):
     qtbot.waitUntil(lambda: page.detail_view.name.text() == first)
     page.presenter.type_text("no such thing")
     qtbot.waitUntil(lambda: page.presenter.entry is None)
+
+
+def test_it_leaves_an_entry_that_the_table_had_not_found_yet(page, names, jobs, qtbot):
+    names(page)
+    page._finder.choose_first(table_of(page))
+    first = page.presenter.entry
+    page.presenter.choose(L4)
+    page._finder._finding.cancel()
+    page._finder.choose_first(table_of(page))
+    assert page.presenter.entry == first
+
+
+def test_it_leaves_it_though_the_rows_are_asked_for_again_meanwhile(page, names, qtbot, jobs):
+    page.presenter.choose(L4)
+    names(page)
+    page.presenter.type_text("H100")
+    page._typing.flush()
+    page._search()
+    table_of(page).rows.loaded.connect(page._finder.find)
+    qtbot.waitUntil(lambda: jobs.busy == 0)
+    first = table_of(page).rows.row(0)
+    assert first is not None
+    assert page.presenter.entry == EntryRef(CatalogTable.GPUS, first.id)
+    assert first.id != L4
 
 
 def test_a_link_may_lead_to_what_the_filters_leave_out(page, names, qtbot):
@@ -483,6 +507,22 @@ def test_models_and_instances_have_similar_ones_too(page, qtbot, shipped_catalog
         qtbot.waitUntil(page.table_view.similar.isVisible)
         assert page.table_view.similar.rows.rows.row(0).id == page.presenter.entry.id
         page.leave()
+
+
+def test_a_table_that_was_left_chooses_nothing(page, qtbot):
+    page.visit("model/Qwen/Qwen3-8B")
+    left = table_of(page)
+    page.visit(f"gpu/{A100}")
+    left.rowChosen.emit("Qwen/Qwen3-8B")
+    assert page.presenter.entry == EntryRef(CatalogTable.GPUS, A100)
+
+
+def test_what_is_similar_to_another_entry_comes_too_late(page, names, qtbot, jobs):
+    page.visit(f"gpu/{A100}")
+    page._show_similar()
+    page.visit(f"gpu/{H100}")
+    qtbot.waitUntil(lambda: jobs.busy == 0)
+    assert not page.table_view.shows_similar
 
 
 # --- Pins -------------------------------------------------------------------------------------------------------------

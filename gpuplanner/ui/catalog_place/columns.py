@@ -174,8 +174,12 @@ def _name_look(pinned: Callable[[str], bool]) -> Callable[[Any, Appearance], Loo
         if not isinstance(value, NameCell):
             return NOTHING
         is_pinned = pinned(value.id)
-        tip = appearance.text("catalogui.pin.out" if is_pinned else "catalogui.pin.in")
-        return Look(value.name, tip=f"{value.name}\n{tip}", check=is_pinned)
+
+        def tip() -> str:
+            says = appearance.text("catalogui.pin.out" if is_pinned else "catalogui.pin.in")
+            return f"{value.name}\n{says}"
+
+        return Look(value.name, tip=tip, check=is_pinned)
 
     return look
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from functools import partial
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
@@ -105,6 +106,8 @@ class CatalogPage(Page):
         return self.presenter.path
 
     def visit(self, path: str) -> None:
+        # Who follows a link goes where it leads, whatever was being typed.
+        self._narrowed = self._narrowing = False
         self.presenter.visit(path)
         self._finder.find()
 
@@ -177,7 +180,7 @@ class CatalogPage(Page):
             return
         self._likening.run(
             lambda _cancel: neighbours(read.index, ref),
-            lambda found: self._similar_found(ref.table, found),
+            lambda found: self._similar_found(ref, found),
             urgent=True,
         )
 
@@ -186,7 +189,7 @@ class CatalogPage(Page):
     def _ready(self) -> None:
         self.table_view.make_tables({table: self.presenter.columns(table) for table in CatalogTable})
         for table in self.table_view.tables.values():
-            table.rowChosen.connect(self.presenter.choose)
+            table.rowChosen.connect(partial(self._row_chosen, table))
             table.rowOpened.connect(lambda _id: self._into_details())
             table.checkClicked.connect(lambda entry_id, _column: self.presenter.toggle_pin(entry_id))
             table.copied.connect(self._copied)
@@ -222,7 +225,9 @@ class CatalogPage(Page):
         table = self.current_table()
         if table is None:
             return
-        self._narrowed, self._narrowing = self._narrowing, False
+        # A search that is overtaken by one for another reason leaves its own to it.
+        self._narrowed = self._narrowed or self._narrowing
+        self._narrowing = False
         source = self.presenter.source([column.id for column in table.rows.columns])
         if source is not None:
             table.set_source(source)
@@ -266,10 +271,15 @@ class CatalogPage(Page):
             table.viewport().update()
         self.headingChanged.emit()
 
-    def _similar_found(self, table: CatalogTable, found: object) -> None:
-        if found and self.presenter.table is table:
-            columns = self.presenter.columns(table)
-            self.table_view.similar.show_neighbours(table, columns, found)  # type: ignore[arg-type]  # a job gives what it was asked for
+    def _row_chosen(self, table: DataTable, entry_id: str) -> None:
+        # A page of a table that was left may come late and make a row current there: nobody chose that.
+        if table is self.current_table():
+            self.presenter.choose(entry_id)
+
+    def _similar_found(self, ref: EntryRef, found: object) -> None:
+        if found and self.presenter.entry == ref:
+            columns = self.presenter.columns(ref.table)
+            self.table_view.similar.show_neighbours(ref.table, columns, found)  # type: ignore[arg-type]  # a job gives what it was asked for
             self.table_view.show_similar()
             self.table_view.similar.back.setFocus(Qt.FocusReason.OtherFocusReason)
 

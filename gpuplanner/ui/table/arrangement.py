@@ -13,7 +13,7 @@ from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.settings import Settings
 from gpuplanner.ui.table.columns import Column, Look
 from gpuplanner.ui.table.header import PADDING, DataHeader
-from gpuplanner.ui.table.model import LOOK, PAGE, PagedModel
+from gpuplanner.ui.table.model import PAGE, PagedModel
 from gpuplanner.ui.table.shape import Shape, load_shape, save_shape, usual_shape
 from gpuplanner.ui.tokens import ROW_HEIGHT
 
@@ -25,6 +25,7 @@ _READABLE_WORDS = 150
 """Pixels that words get before a column yields to them: an "A100 SXM4 80GB", not the longest name there is."""
 _WHOLE_WORDS = 176
 """Pixels that the words of a column get that is to be whole, such as "8 × H100 SXM5 80GB" with its tick."""
+_TEXTS_KEPT = 20_000
 _FIRST_SHARE = 1.25
 """How much wider than its words the first column becomes before all columns share what is left."""
 
@@ -40,6 +41,8 @@ class Arrangement(QObject):
         self._settings = settings
         self._key = key
         self._moving = False
+        self._texts = _Widths(TextRole.NUMBER)
+        self._notes = _Widths(TextRole.LABEL)
         self._numbers: dict[str, int] = {}
         self._words: dict[str, int] = {}
         self._without_room: set[str] = set()
@@ -148,6 +151,7 @@ class Arrangement(QObject):
 
     def fit_anew(self) -> None:
         """Words and numbers are said in another way: what was measured of the old ones counts no more."""
+        self._texts, self._notes = _Widths(TextRole.NUMBER), _Widths(TextRole.LABEL)
         self._numbers, self._words = {}, {}
         self.fit_titles()
         self.fit_contents()
@@ -157,15 +161,13 @@ class Arrangement(QObject):
 
         Words get as much as there is room for. Columns grow only, so that nothing jumps while a person filters.
         """
-        metrics = QFontMetricsF(font(TextRole.NUMBER))
-        notes = QFontMetricsF(font(TextRole.LABEL))
         below = self._table.verticalHeader().defaultSectionSize() > ROW_HEIGHT + 6
         grown = False
         for section, column in enumerate(self._model.columns):
             if self._header.isSectionHidden(section):
                 continue
-            looks = (self._model.index(row, section).data(LOOK) for row in range(min(PAGE, self._model.total)))
-            widths = (_content_width(look, metrics, notes, below=below) for look in looks if isinstance(look, Look))
+            looks = (self._model.look_at(row, section) for row in range(min(PAGE, self._model.total)))
+            widths = (self._content_width(look, below=below) for look in looks if look is not None)
             width = int(max(widths, default=0) + 2 * PADDING + 3)
             widest, most = (self._numbers, width) if column.right else (self._words, min(width, _WIDEST_WORDS))
             if most > widest.get(column.id, 0):
@@ -254,6 +256,13 @@ class Arrangement(QObject):
         self._shape = Shape(tuple(order), frozenset(hidden), self._shape.widths, self._model.order)
         save_shape(self._settings, self._key, self._shape)
 
+    def _content_width(self, look: Look, *, below: bool) -> float:
+        """How wide a cell is. `below`: its note stands in a second line and not beside it."""
+        text = self._texts.width(f"{look.text} {look.mark}".rstrip())
+        note = self._notes.width(look.note)
+        beside = max(text, note) if below else text + (note + 6 if note else 0)
+        return beside + (TICK_WIDTH if look.check is not None else 0)
+
     @contextmanager
     def _arranging(self) -> Iterator[None]:
         """What happens inside is ours and not a person's."""
@@ -264,9 +273,20 @@ class Arrangement(QObject):
             self._moving = before
 
 
-def _content_width(look: Look, metrics: QFontMetricsF, notes: QFontMetricsF, *, below: bool) -> float:
-    """How wide a cell is. `below`: its note stands in a second line and not beside it."""
-    text = metrics.horizontalAdvance(f"{look.text} {look.mark}".rstrip())
-    note = notes.horizontalAdvance(look.note) if look.note else 0.0
-    beside = max(text, note) if below else text + (note + 6 if note else 0)
-    return beside + (TICK_WIDTH if look.check is not None else 0)
+class _Widths:
+    """How wide texts are in a font. The same texts come again with every sort, and to measure one costs as much as to
+    read twenty: they are remembered, up to a number that bounds the memory.
+    """
+
+    def __init__(self, role: TextRole) -> None:
+        self._metrics = QFontMetricsF(font(role))
+        self._known: dict[str, float] = {"": 0.0}
+
+    def width(self, text: str) -> float:
+        """Pixels that a text takes in one line."""
+        known = self._known.get(text)
+        if known is None:
+            if len(self._known) > _TEXTS_KEPT:
+                self._known = {"": 0.0}
+            known = self._known[text] = self._metrics.horizontalAdvance(text)
+        return known

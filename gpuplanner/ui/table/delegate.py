@@ -11,7 +11,7 @@ from gpuplanner.ui.painting import draw_text, focus_ring, rounded_box
 from gpuplanner.ui.table.arrangement import TICK_WIDTH
 from gpuplanner.ui.table.columns import Look
 from gpuplanner.ui.table.header import PADDING
-from gpuplanner.ui.table.model import LOOK, PagedModel
+from gpuplanner.ui.table.model import PagedModel
 from gpuplanner.ui.tokens import ROW_HEIGHT, Tokens
 from gpuplanner.ui.widgets.verdict_tag import draw_tag
 
@@ -45,10 +45,10 @@ class CellDelegate(QStyledItemDelegate):
         painter.fillRect(QRectF(area.left(), area.bottom() - 1, area.width(), 1), tokens.line)
         # Only now: the edges of neighbouring cells would show as seams where a pixel is not whole.
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        look = index.data(LOOK)
+        look = self._model.look_at(index.row(), index.column())
         column = self._model.columns[index.column()]
         inside = area.adjusted(PADDING, 0, -PADDING, -1)
-        if isinstance(look, Look):
+        if look is not None:
             self._paint_look(painter, inside, look, tokens, right=column.right)
         else:
             painter.setFont(self._small)

@@ -43,6 +43,7 @@ class PagedModel(QAbstractTableModel):
         self._first = Latest(jobs) if jobs else None
         self._source: Source | None = None
         self._pages: OrderedDict[int, Sequence[Row]] = OrderedDict()
+        self._looks: dict[int, dict[tuple[int, int], Look]] = {}
         self._wanted: set[int] = set()
         self._total = 0
         self._generation = 0
@@ -84,6 +85,22 @@ class PagedModel(QAbstractTableModel):
         value = row.cells[self.columns.index(column)]
         return column.look(value, self._appearance)
 
+    def look_at(self, number: int, section: int) -> Look | None:
+        """How a cell looks, None while its page is on the way. Worked out once, as a page is painted many times.
+
+        A tick is looked at anew each time: it may change without its row.
+        """
+        row = self.row(number)
+        if row is None:
+            return None
+        looks = self._looks.setdefault(number // PAGE, {})
+        look = looks.get((number, section))
+        if look is None:
+            look = self.columns[section].look(row.cells[section], self._appearance)
+            if look.check is None:
+                looks[number, section] = look
+        return look
+
     def everything(self) -> Sequence[Row]:
         """All rows in order, straight from the source: for copies. May take a while; can be called in any thread."""
         return self._source.fetch(self.order.keys, 0, max(1, self._total)).rows if self._source else ()
@@ -100,17 +117,13 @@ class PagedModel(QAbstractTableModel):
         wanted = {LOOK, Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole}
         if role not in wanted:
             return None
-        row = self.row(index.row())
-        if row is None:
-            return None
-        column = self.columns[index.column()]
-        value = row.cells[index.column()]
-        look = column.look(value, self._appearance)
-        if role == LOOK:
+        look = self.look_at(index.row(), index.column())
+        if look is None or role == LOOK:
             return look
         if role == Qt.ItemDataRole.ToolTipRole:
             return (look.tip() if callable(look.tip) else look.tip) or None
         if role == Qt.ItemDataRole.AccessibleTextRole:
+            column = self.columns[index.column()]
             unit = column.unit(self._appearance.display)
             said = f"{look.text} {unit} {look.note}".strip()
             return f"{self._appearance.text(column.title)} {said}"
@@ -147,6 +160,7 @@ class PagedModel(QAbstractTableModel):
         self.beginResetModel()
         self._generation += 1
         self._pages = OrderedDict({0: first.rows})
+        self._looks = {}
         self._wanted = set()
         self._total = first.total
         self.endResetModel()
@@ -171,12 +185,15 @@ class PagedModel(QAbstractTableModel):
             return
         self._wanted.discard(page)
         self._pages[page] = found.rows
+        self._looks.pop(page, None)
         while len(self._pages) > PAGES_KEPT:
-            self._pages.popitem(last=False)
+            gone, _rows = self._pages.popitem(last=False)
+            self._looks.pop(gone, None)
         last = min((page + 1) * PAGE, self._total) - 1
         self.dataChanged.emit(self.index(page * PAGE, 0), self.index(last, len(self.columns) - 1))
 
     def _all_changed(self) -> None:
+        self._looks = {}
         if self._total:
             self.dataChanged.emit(self.index(0, 0), self.index(self._total - 1, len(self.columns) - 1))
         self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(self.columns) - 1)
