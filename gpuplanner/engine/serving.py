@@ -25,6 +25,7 @@ from gpuplanner.engine.serving_figures import (
     count_figure,
     pool_figure,
     rate_figure,
+    rungs_of,
     spreads_of,
     sum_figure,
     time_figure,
@@ -33,13 +34,13 @@ from gpuplanner.engine.serving_figures import (
 from gpuplanner.engine.serving_flags import heeded
 from gpuplanner.engine.serving_idle import idle_settings
 from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
-from gpuplanner.engine.serving_machine import Found, gpu_numbers, server_numbers, worst
+from gpuplanner.engine.serving_machine import Found, gpu_numbers, server_numbers
 from gpuplanner.engine.serving_memory import longest_request_tokens
 from gpuplanner.engine.serving_model import cache_precision_of, precision_of
 from gpuplanner.engine.serving_numbers import ServingNumbers, load_numbers, serving_numbers
 from gpuplanner.engine.serving_parts import step_parts
 from gpuplanner.engine.serving_pool_fit import PoolLack, fit_with, pool_lack
-from gpuplanner.engine.serving_remarks import memory_reason, remarks, unmet
+from gpuplanner.engine.serving_remarks import borrowed_remarks, memory_reason, remarks, unmet
 from gpuplanner.engine.verdict import usable_figure, verdict
 from gpuplanner.figures import Certainty, Figure, Rung, unrecorded
 from gpuplanner.messages import Message
@@ -76,9 +77,12 @@ def estimate_serving(
         way = best_way(ways_on(machine, model, workload), workload, numbers, found.numbers, server, load)
     result = serving_numbers(numbers, found.numbers, server, load, way)
     alone = load.request_per_s is None and load.concurrency <= way.replicas
-    rung = worst(found.rung, Rung.ROOFLINE) if server.offload_bytes else found.rung
-    spreads = spreads_of(efficiencies, rung, bool(alone), found.rung, profile or workload.server.value)
-    said: tuple[Message, ...] = ()
+    name = profile or workload.server.value
+    rung, first_rung = rungs_of(efficiencies, name, found.rung, bool(alone))
+    if server.offload_bytes:
+        rung = first_rung = Rung.ROOFLINE
+    spreads = spreads_of(efficiencies, rung, bool(alone), found.rung, name, first_rung)
+    said = tuple(borrowed_remarks(workload, efficiencies, bool(alone)))
     if numbers.draft is not None:
 
         def other(changed: ModelNumbers) -> ServingNumbers:
@@ -87,7 +91,7 @@ def estimate_serving(
 
         spreads = drafting_spreads(spreads, workload, numbers, result, efficiencies, other)
         plain = other(replace(numbers, draft=None))
-        said = tuple(drafting_remarks(workload, model, numbers.draft, efficiencies, result, plain))
+        said += tuple(drafting_remarks(workload, model, numbers.draft, efficiencies, result, plain))
     memory = _memory(result, machine.gpu, found.numbers, server, way, spreads)
     fit, reason = _fit(numbers, result, memory, load, server, way, workload, spreads)
     metrics = _room(numbers, result, server, way, model, spreads)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.ranges import Spread, certainty_on, inverse, ranged, unmeasured
+from gpuplanner.engine.serving_machine import SERVERS, worst
 from gpuplanner.engine.serving_memory import MemoryNumbers
 from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Figure, Rung, exact
@@ -28,23 +29,35 @@ class Spreads:
     beside_weights: Spread
 
 
+def rungs_of(efficiencies: Efficiencies, server: str, found: Rung, alone: bool) -> tuple[Rung, Rung]:
+    """The rungs that times stand on, and the first token's: a lower one where a server's own runs tell nothing of it.
+
+    `found`: that of the GPU; `alone`: with one request at work.
+    """
+    told = efficiencies.constants(SERVERS, server).values
+    times = Rung.ROOFLINE if told.get("measured_alone") and not alone else found
+    borrowed = told.get("first_token_borrowed") and not alone
+    return times, worst(times, Rung.OTHER_ARCHITECTURE) if borrowed else times
+
+
 def spreads_of(
     efficiencies: Efficiencies,
     rung: Rung,
     alone: bool = False,
     memory_rung: Rung | None = None,
     server: str = Server.VLLM.value,
+    first_rung: Rung | None = None,
 ) -> Spreads:
     """The spreads on a rung, from the residuals of measured runs; `alone`: with one request at work.
 
-    `memory_rung`: that of memory, where it is another one. `server`: the software or profile; what has no pool of its
-    own takes memory as it needs it, and gives little of it back.
+    `memory_rung`, `first_rung`: those of memory and of the first token, where they are other ones. `server`: the
+    software or profile; what has no pool of its own takes memory as it needs it, and gives little of it back.
     """
     pool = WITHOUT_POOL if server in POOLLESS else ""
     of = " of one request" if alone else ""
     return Spreads(
         token=spread_of(efficiencies, f"time per token{of}", rung),
-        first_token=spread_of(efficiencies, f"time to first token{of}", rung),
+        first_token=spread_of(efficiencies, f"time to first token{of}", first_rung or rung),
         rate=spread_of(efficiencies, f"time per token{of}" if alone else "throughput", rung),
         prompt=spread_of(efficiencies, "prompt rate", rung),
         beside_weights=spread_of(efficiencies, f"memory beside weights{pool}", memory_rung or rung),

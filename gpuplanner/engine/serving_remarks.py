@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from math import ceil
 
 from gpuplanner.catalog.architecture import ModelArchitecture, Role
+from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import GpuProperty
 from gpuplanner.engine.estimate import Memory
 from gpuplanner.engine.formulas.elementwise import Number
@@ -13,7 +14,7 @@ from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.serving_choice import LAYERS_ONLY
 from gpuplanner.engine.serving_flags import FLAGS, layout_flags
 from gpuplanner.engine.serving_inputs import ServerNumbers, WayNumbers
-from gpuplanner.engine.serving_machine import SIXTEEN_BITS, Found
+from gpuplanner.engine.serving_machine import SERVERS, SIXTEEN_BITS, Found
 from gpuplanner.engine.serving_model import precision_of
 from gpuplanner.engine.serving_numbers import ServingNumbers
 from gpuplanner.figures import Figure
@@ -124,6 +125,14 @@ def _remarks(
     if any(g.attention.window for g in model.groups):
         yield msg("serving.windows")
     yield from (msg(note) for note in model.notes)
+
+
+def borrowed_remarks(workload: Serving, efficiencies: Efficiencies, alone: bool) -> Iterator[Message]:
+    """What of a server was never measured, and is taken from others; `alone`: with one request at work."""
+    told = efficiencies.constants(SERVERS, workload.server.value).values
+    for name in ("measured_alone", "first_token_borrowed"):
+        if told.get(name) and not alone:
+            yield msg(f"serving.{name}", server=msg(f"limits.software.{workload.server}"))
 
 
 def _offloaded(workload: Serving, server: ServerNumbers, result: ServingNumbers) -> Iterator[Message]:
