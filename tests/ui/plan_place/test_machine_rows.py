@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from gpuplanner.engine.kinds import KINDS
+from gpuplanner.engine.search.result import Broken
 from gpuplanner.facts import Fact, Source
 from gpuplanner.figures import Certainty, Origin
 from gpuplanner.messages import Language, Translator, msg
@@ -28,6 +29,13 @@ def test_every_column_of_every_kind_has_a_short_title(kind, language):
         if column.id != MACHINE:
             assert column.title.id == f"column.{column.id}"
     assert {name for name, _unit in KINDS[kind].columns} <= {column.id for column in machine_columns(kind)}
+
+
+@pytest.mark.parametrize("language", list(Language))
+def test_every_constraint_has_a_few_words_for_the_machines_that_broke_it(language):
+    words = Translator(language)
+    wanted = {f"planui.broken.{broken.value}{end}" for broken in Broken for end in ("", ".over")}
+    assert {name for name in wanted if not words.has(name)} == set()
 
 
 @pytest.mark.parametrize(

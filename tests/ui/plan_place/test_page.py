@@ -1,5 +1,6 @@
 """The page: edits arrive in the results, numbers explain themselves, machines are chosen, all of it by keyboard too."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -338,6 +339,26 @@ def test_a_search_that_cannot_be_done_says_why(page, workspace, settled, monkeyp
     settled(page)
     assert page.machines._none.isVisible()
     assert "x" in page.machines._none.text()
+
+
+def test_what_holds_of_the_whole_search_stands_above_the_machines(page, workspace, settled, monkeypatch, qtbot):
+    assert page.machines.remarks == []
+    search = workspace.search
+
+    def with_remark(plan, cancelled):
+        return replace(search(plan, cancelled), remarks=(msg("limits.gpus_not_offered", gpus="Gaudi3", count=1),))
+
+    monkeypatch.setattr(workspace, "search", with_remark)
+    type_into(number(page, "concurrency"), "70")
+    settled(page)
+    (box,) = page.machines.remarks
+    qtbot.waitUntil(box.isVisible)
+    assert "Gaudi3" in box.accessibleName()
+    qtbot.waitUntil(lambda: clipped(page.machines) == [], timeout=2000)
+    monkeypatch.setattr(workspace, "search", search)
+    type_into(number(page, "concurrency"), "71")
+    settled(page)
+    assert page.machines.remarks == []
 
 
 def test_machines_are_pinned_and_compared(page, went, settings):

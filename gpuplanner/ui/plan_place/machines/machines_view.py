@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import choice_of
 from gpuplanner.engine.search.result import Candidate, Rejection
-from gpuplanner.messages import msg
+from gpuplanner.messages import Message, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fields.choice_box import ChoiceBox
 from gpuplanner.ui.fonts import TextRole
@@ -29,8 +29,10 @@ from gpuplanner.ui.plan_place.outcome import Searched
 from gpuplanner.ui.settings import Settings
 from gpuplanner.ui.table.source import ListSource
 from gpuplanner.ui.table.view import DataTable
+from gpuplanner.ui.tokens import Verdict
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.label import Ink, Label
+from gpuplanner.ui.widgets.notice_box import NoticeBox
 from gpuplanner.ui.widgets.search_field import SearchField
 from gpuplanner.ui.widgets.segmented import Option
 from gpuplanner.workload.plan import Workload
@@ -76,6 +78,9 @@ class MachinesView(Card):
         self._none.hide()
         self._no_job = Label(appearance, msg("planui.machines.no_job"), TextRole.LABEL, Ink.MUTED, wrap=True)
         self._no_job.hide()
+        self.remarks: list[NoticeBox] = []
+        self._remarks = QVBoxLayout()
+        self._remarks.setSpacing(6)
         self.why_title = Label(appearance, msg("planui.why_not"), TextRole.STRONG)
         self._why_count = Label(appearance, "", TextRole.LABEL, Ink.MUTED)
         self.search = SearchField(appearance, msg("planui.why_not.search"))
@@ -92,6 +97,7 @@ class MachinesView(Card):
         self.others.copied.connect(self.copied)
         self.others.setMinimumHeight(_LEAST_TABLE)
         self.body.setSpacing(8)
+        self.body.addLayout(self._remarks)
         self.body.addWidget(self._none)
         self.body.addWidget(self._stack)
         self.body.addWidget(self._no_job)
@@ -116,11 +122,13 @@ class MachinesView(Card):
         if searched is None or not searched.current:
             self._patience.start()
             if searched is None:
+                self._show_remarks(())
                 self._show([], ())
                 self.note.say("")
             return
         self._patience.stop()
         result = searched.result
+        self._show_remarks(result.remarks if result else ())
         self._show(result.candidates if result else [], result.rejections if result else ())
         count, total = len(self._candidates), len(self._candidates) + len(self._rejections)
         self.note.say(msg("planui.machines.count", count=count, total=total) if result else "")
@@ -131,6 +139,20 @@ class MachinesView(Card):
         self.table(kind).columns.hold(objective_column(searched.plan, list(self._candidates.values())))
         self._show_job(searched.plan.workload)
         self._fit_height()
+
+    def _show_remarks(self, remarks: Sequence[Message]) -> None:
+        """What holds of the whole search: it says why there are few machines, or what none of them can do."""
+        while len(self.remarks) > len(remarks):
+            box = self.remarks.pop()
+            self._remarks.removeWidget(box)
+            box.hide()
+            box.deleteLater()
+        while len(self.remarks) < len(remarks):
+            box = NoticeBox(self._appearance, "")
+            self._remarks.addWidget(box)
+            self.remarks.append(box)
+        for box, remark in zip(self.remarks, remarks, strict=True):
+            box.say(remark, Verdict.WARN)
 
     def _show_job(self, workload: Workload) -> None:
         """Time and cost of the job stand in columns where somebody says how long the job is, else a line says so."""
