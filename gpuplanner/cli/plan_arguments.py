@@ -48,6 +48,7 @@ def plan_of(options: argparse.Namespace, context: Context) -> Plan:
     for change in options.set:
         _set(content, change)
     _resolve_gpus(content, context)
+    _resolve_draft(content["workload"], context)
     changed = plan_from_data(content, options.plan)
     _check_names(changed, context)
     return changed
@@ -161,6 +162,13 @@ def _resolve_gpus(content: Mapping[str, Any], context: Context) -> None:
         name if not isinstance(name, str) or name in known else context.workspace.resolve(name, "gpu").id or name
         for name in limits["gpus"]
     ]
+
+
+def _resolve_draft(workload: dict[str, Any], context: Context) -> None:
+    """Turn the name of the model that drafts into its id, as `--model` does. Raises InputError for an unknown one."""
+    name = workload.get("draft_model")
+    if isinstance(name, str) and name not in context.workspace.catalog.models:
+        workload["draft_model"] = _id_of(name, "model", context)
 
 
 def _check_names(plan: Plan, context: Context) -> None:

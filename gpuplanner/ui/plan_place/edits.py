@@ -12,7 +12,7 @@ from gpuplanner.ui.plan_place.wizard.fields import LIMITS, Field, fields_of
 from gpuplanner.units import Display
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import WORKLOADS, MachineChoice, Plan, Workload
-from gpuplanner.workload.serving import Serving
+from gpuplanner.workload.serving import Serving, Speculation
 from gpuplanner.workload.training import Method, Training, TrainingObjective
 
 LARGE_PARAMETERS = 20e9
@@ -110,6 +110,11 @@ _OF_OBJECTIVE = {
     "rollout_gpus": {TrainingObjective.GRPO},
 }
 """Fields of a training plan that only some objectives have."""
+_DRAFTED = set(Speculation) - {Speculation.NONE}
+_OF_DRAFTING = {
+    "draft_model": {Speculation.MODEL}, "draft_tokens": _DRAFTED, "acceptance_rate": _DRAFTED,
+}  # fmt: skip
+"""Fields of a serving plan that only some ways of drafting have."""
 
 
 def applies(field: Field, workload: Workload) -> bool:
@@ -119,6 +124,8 @@ def applies(field: Field, workload: Workload) -> bool:
     if isinstance(workload, Training) and field.name in {"lora_rank", "lora_targets", "base_precision"}:
         adapters = workload.method in {Method.LORA, Method.QLORA}
         return adapters and (field.name != "base_precision" or workload.method is Method.QLORA)
+    if isinstance(workload, Serving) and field.name in _OF_DRAFTING:
+        return workload.speculation in _OF_DRAFTING[field.name]
     if field.name == "budget_usd_per_job":
         return "job_usd" in dict(KINDS[workload.kind].columns)
     return True

@@ -19,6 +19,7 @@ from gpuplanner.ui.plan_place.wizard.fields import Control, Field
 from gpuplanner.units import GIB, Unit
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import GpuSlice, MachineChoice
+from gpuplanner.workload.wizard import MODEL_KINDS
 
 MOST = 60
 BEST = "best"
@@ -140,6 +141,8 @@ def limit_items(field: Field, catalog: Any, query: str, appearance: Appearance) 
     """What a limit of several can name: providers, regions, GPUs with their memory, each with how many offers."""
     if catalog is None:
         return ()
+    if field.control is Control.DRAFT:
+        return _draft_items(catalog, query, appearance)
     counts: dict[str, int] = {}
     for instance in catalog.instances.values():
         match field.name:
@@ -166,6 +169,14 @@ def limit_items(field: Field, catalog: Any, query: str, appearance: Appearance) 
         PickItem(item_id, titles[item_id], str(count) if count else "", sizes.get(item_id, ""))
         for item_id, count in found
     ]
+
+
+def _draft_items(catalog: Any, query: str, appearance: Appearance) -> Sequence[PickItem]:
+    """The language models of the catalog that a text finds, small ones first: they can draft for larger ones."""
+    decoders = [m for m in catalog.models.values() if m.kind in MODEL_KINDS["model"] and m.architecture is not None]
+    found = [m for m in decoders if match(query, m.name, m.id, m.family, *m.aliases) > 0]
+    found.sort(key=lambda model: (model.parameters.value, natural_key(model.name)))
+    return [PickItem(m.id, m.name, str(appearance.show(m.parameters.value, Unit.PARAMETER))) for m in found]
 
 
 def memory_size(gpu: Gpu, appearance: Appearance) -> str:

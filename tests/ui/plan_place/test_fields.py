@@ -6,11 +6,12 @@ import pytest
 from PySide6.QtWidgets import QLabel
 
 from gpuplanner.messages import Language, Translator
+from gpuplanner.ui.plan_place.edits import applies
 from gpuplanner.ui.plan_place.wizard.choice_row import ChoiceRow, SwitchRow
 from gpuplanner.ui.plan_place.wizard.controls import options_of
 from gpuplanner.ui.plan_place.wizard.fields import Control, all_fields, choice_text, fields_of, limit_fields
 from gpuplanner.ui.plan_place.wizard.number_row import NumberRow
-from gpuplanner.ui.plan_place.wizard.picked_rows import ModelRow, SeveralRow
+from gpuplanner.ui.plan_place.wizard.picked_rows import DraftRow, ModelRow, SeveralRow
 from gpuplanner.workload.plan import WORKLOADS, Constraints
 from gpuplanner.workload.wizard import asked
 
@@ -97,7 +98,7 @@ def test_the_wizard_shows_every_field(open_page, appearance, preset, language):
 
 def test_rows_are_what_their_field_asks_for(open_page):
     page = open_page("preset/chat-70b")
-    kinds = {Control.MODEL: ModelRow, Control.NUMBER: NumberRow, Control.SEVERAL: SeveralRow}
+    kinds = {Control.MODEL: ModelRow, Control.NUMBER: NumberRow, Control.SEVERAL: SeveralRow, Control.DRAFT: DraftRow}
     for row in page.wizard.rows("serving"):
         wanted = kinds.get(row.field.control)
         if row.field.control is Control.SWITCH:
@@ -109,6 +110,17 @@ def test_an_open_choice_begins_with_automatic():
     by_name = {f.name: f for f in all_fields("serving")}
     assert [i for i, _ in options_of(by_name["chunked_prefill"])] == ["", "yes", "no"]
     assert [i for i, _ in options_of(by_name["server"])] == [s.value for s in by_name["server"].choices]
+
+
+def test_fields_of_drafting_show_only_where_something_drafts(open_page):
+    page = open_page("preset/chat-70b")
+    way, model, tokens = (page.wizard.row(f"serving.{n}") for n in ("speculation", "draft_model", "draft_tokens"))
+    shown = {}
+    for method in ("none", "n-gram", "draft-model"):
+        way.edited.emit(next(c for c in way.field.choices if c.value == method))
+        serving = page.presenter.plan.workload
+        shown[method] = [applies(row.field, serving) for row in (model, tokens)]
+    assert shown == {"none": [False, False], "n-gram": [False, True], "draft-model": [True, True]}
 
 
 def test_fields_of_adapters_show_only_where_there_are_adapters(open_page):

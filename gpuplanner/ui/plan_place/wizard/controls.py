@@ -8,7 +8,7 @@ from gpuplanner.ui.plan_place.picker import PickItem
 from gpuplanner.ui.plan_place.wizard.choice_row import AUTOMATIC, NO, YES, ChoiceRow, SwitchRow
 from gpuplanner.ui.plan_place.wizard.fields import Control, Field, choice_text
 from gpuplanner.ui.plan_place.wizard.number_row import NumberRow
-from gpuplanner.ui.plan_place.wizard.picked_rows import GpuRow, ModelRow, SeveralRow
+from gpuplanner.ui.plan_place.wizard.picked_rows import DraftRow, GpuRow, ModelRow, SeveralRow
 from gpuplanner.ui.plan_place.wizard.row import Row
 
 
@@ -23,6 +23,8 @@ def make_row(appearance: Appearance, field: Field, find: Callable[[Field, str], 
             return SeveralRow(appearance, field, lambda query: find(field, query))
         case Control.GPU:
             return GpuRow(appearance, field, lambda query: find(field, query))
+        case Control.DRAFT:
+            return DraftRow(appearance, field, lambda query: find(field, query))
         case Control.SWITCH if not field.optional:
             return SwitchRow(appearance, field)
         case _:

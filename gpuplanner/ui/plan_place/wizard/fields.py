@@ -35,6 +35,7 @@ class Control(StrEnum):
     SWITCH = "switch"
     SEVERAL = "several"
     GPU = "gpu"
+    DRAFT = "draft"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,8 @@ def _control(kind: Any, note: Ask) -> Control:
         return Control.SEVERAL
     if note.control == "gpu":
         return Control.GPU
+    if note.control == "draft":
+        return Control.DRAFT
     if note.control in MODEL_KINDS or (isinstance(kind, type) and issubclass(kind, BaseModel)):
         return Control.MODEL
     if kind is bool:

@@ -1,4 +1,4 @@
-"""The rows of what is picked out of many: several of them, one GPU, or the model."""
+"""The rows of what is picked out of many: several of them, one GPU, a model that drafts, or the model."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +16,9 @@ from gpuplanner.ui.plan_place.wizard.row import Row
 
 class SeveralRow(Row):
     """Several of many, none meaning any."""
+
+    NOTHING = "planui.any"
+    """What none of them reads as."""
 
     def __init__(self, appearance: Appearance, field: Field, find: Callable[[str], Sequence[PickItem]]) -> None:
         """`find` gives what can be chosen, unchecked."""
@@ -45,7 +48,7 @@ class SeveralRow(Row):
         self._box.setAccessibleName(name)
         names = {item.id: item.title for item in self._find("")}
         shown = ", ".join(names.get(i, i) for i in self._chosen)
-        self._box.show_choice(shown or self._appearance.text("planui.any"), muted=not shown)
+        self._box.show_choice(shown or self._appearance.text(self.NOTHING), muted=not shown)
         self._box.setToolTip(shown)
 
     def _open(self) -> None:
@@ -81,6 +84,15 @@ class GpuRow(SeveralRow):
         self._render()
         self.edited.emit(item_id)
         self.left.emit()
+
+
+class DraftRow(GpuRow):
+    """The smaller model that drafts for the plan's own, or none yet."""
+
+    NOTHING = "planui.not_chosen"
+
+    def set_value(self, value: Any) -> None:
+        SeveralRow.set_value(self, (value,) if value else ())
 
 
 class ModelRow(Row):
