@@ -6,7 +6,7 @@ from gpuplanner.cli.parser import Parser, refused
 from gpuplanner.messages import msg, shortened
 
 Text = Callable[..., str]
-STORAGES = ("local", "network", "object")
+STORAGES = ("local", "network", "object", "shared")
 SHAPES = ("office-hours", "evening", "flat")
 LARGEST = 1e12
 

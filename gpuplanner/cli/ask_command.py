@@ -11,10 +11,11 @@ from gpuplanner.engine.answers.energy import Energy
 from gpuplanner.engine.answers.failures import Failures
 from gpuplanner.engine.answers.job_cost import JobCost
 from gpuplanner.engine.answers.linking import Linking
-from gpuplanner.engine.answers.loading import Loading, Storage
+from gpuplanner.engine.answers.loading import Loading
 from gpuplanner.engine.answers.splitting import Splitting
 from gpuplanner.units import GB
 from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.reads_data import Storage
 
 SECONDS_PER_DAY = 86400.0
 

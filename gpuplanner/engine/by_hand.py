@@ -10,6 +10,7 @@ from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import GpuProperty
 from gpuplanner.engine.arithmetic import peak_flop_per_s
 from gpuplanner.engine.estimate import Estimate, Limit
+from gpuplanner.engine.feed import Sample, feed_of
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gemm import multiply_seconds, read_seconds
 from gpuplanner.engine.formulas.gpu_memory import slice_memory_bytes
@@ -73,6 +74,7 @@ def estimate_by_hand(plan: Plan, _subject: None, machine: Machine, efficiencies:
         memory_spread=_spread(efficiencies, "memory range", "items.why_described"),
         time_spread=_spread(efficiencies, "time range", "items.why_roofline"),
         exact_parts=frozenset({"resident", "items"}),
+        feed=feed_of(work, Sample(work.read_bytes), machine, efficiencies),
     )
     return estimate_items(
         plan, machine, step, NAMES, in_all=work.items, goals=goals_of(work.rate_goal, NAMES.rate, work.deadline_s)

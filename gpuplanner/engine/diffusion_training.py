@@ -11,6 +11,7 @@ from gpuplanner.engine.diffusion import near_full
 from gpuplanner.engine.diffusion_rates import BITS, EIGHT_BITS, TABLE
 from gpuplanner.engine.diffusion_train_run import Run, run_of, stored_precision, training_phases, training_seconds
 from gpuplanner.engine.estimate import Estimate, Fit
+from gpuplanner.engine.feed import Sample, feed_of
 from gpuplanner.engine.formulas.gpu_memory import slice_memory_bytes
 from gpuplanner.engine.goals import goals_of
 from gpuplanner.engine.host import Duty
@@ -29,8 +30,6 @@ from gpuplanner.workload.training import AttentionKernel, Optimizer
 NAMES = ItemNames("diffusion_train_step", "diffusion_step_s", "images_per_s", "images_per_s_per_gpu")
 SMALL_SIDE = 512
 """Pixels along a side: half of what most models are made for, and twice of what is worth training on."""
-STORED_BYTES, PREPARED_PER_CORE_S = 3e5, 60.0
-"""Of one image as it lies on disk, and images that a core reads, decodes and crops in a second: rules of thumb."""
 
 
 def estimate_diffusion_training(
@@ -52,6 +51,7 @@ def estimate_diffusion_training(
         memory_spread=memory_range(efficiencies),
         time_spread=time_range(machine, efficiencies),
         exact_parts=frozenset({"denoiser", "adapters", "optimizer", "average", "gradients", "text_encoder", "codec"}),
+        feed=feed_of(work, _sample(work, run.sizes.frames, efficiencies), machine, efficiencies),
     )
     made = estimate_items(
         plan,
@@ -155,9 +155,10 @@ def _smaller(work: DiffusionTraining) -> Iterator[tuple[Message, dict[str, Any]]
         yield msg("change.resolution", width=width, height=height), {"width": width, "height": height}
 
 
-def duty(made: Estimate, network: DiffusionNetwork, _efficiencies: Efficiencies) -> Duty:
+def duty(made: Estimate, network: DiffusionNetwork, efficiencies: Efficiencies) -> Duty:
     """Weights and images on disk, and the cores that prepare images."""
     work = _work(made.plan)
+    sample = _sample(work, work.frames or network.frames, efficiencies)
     rate = made.metrics.get(NAMES.rate)
     trained = made.metrics["trained_parameters"].value
     parameters = network.denoiser.parameters if work.cached else network.parameters
@@ -167,7 +168,14 @@ def duty(made: Estimate, network: DiffusionNetwork, _efficiencies: Efficiencies)
         trained_parameters=trained,
         checkpoint_bytes_per_parameter=12.0,
         items_per_s=rate.value if rate else 0.0,
-        bytes_per_item=STORED_BYTES,
-        items_per_core_s=0.0 if work.cached else PREPARED_PER_CORE_S,
-        data_bytes=(work.items or 0.0) * STORED_BYTES,
+        bytes_per_item=sample.stored_bytes,
+        items_per_core_s=sample.per_core_s,
+        data_bytes=(work.items or 0.0) * sample.stored_bytes,
     )
+
+
+def _sample(work: DiffusionTraining, frames: float, efficiencies: Efficiencies) -> Sample:
+    """A sample on its way to the GPU: a core decodes the frames of a clip one after the other; latents are ready."""
+    if work.cached:
+        return Sample(work.sample_bytes)
+    return Sample(work.sample_bytes, efficiencies.constants(TABLE, "data")["images_per_core_s"] / frames)

@@ -9,6 +9,7 @@ from gpuplanner.engine.host import TABLE, Duty
 from gpuplanner.engine.serving_flags import heeded
 from gpuplanner.engine.serving_model import bits_by_part
 from gpuplanner.engine.training_model import model_numbers
+from gpuplanner.engine.training_run import text_sample
 from gpuplanner.workload.precision import WeightPrecision
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import ADAPTERS, Method, Training
@@ -55,4 +56,5 @@ def training_duty(made: Estimate, model: ModelArchitecture, efficiencies: Effici
         checkpoint_bytes_per_parameter=each,
         data_tokens=workload.tokens_in_all or 0.0,
         offload=workload.offload,
+        items_per_core_s=text_sample(workload, efficiencies).per_core_s,
     )

@@ -26,6 +26,7 @@ class Limit(StrEnum):
     HBM = "hbm"
     LINK = "link"
     NETWORK = "network"
+    STORAGE = "storage"
     CPU = "cpu"
     LATENCY = "latency"
     VIDEO = "video"

@@ -11,8 +11,10 @@ from typing import Any
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Rule
 from gpuplanner.engine.cost import cost_metrics
+from gpuplanner.engine.data_advice import data_remarks
 from gpuplanner.engine.deriving import derived
 from gpuplanner.engine.estimate import Estimate, HostNeed, Memory, Part, Phase
+from gpuplanner.engine.feed import host_of
 from gpuplanner.engine.host import checkpoint_remark, host_needs, shortfalls
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.limits import missing_fact, unmet_budgets
@@ -80,10 +82,12 @@ def _completed(made: Estimate, subject: Any, efficiencies: Efficiencies, rules: 
     metrics = {**made.metrics, **cost, **power}
     kind = KINDS[made.plan.workload.kind]
     duty = kind.duty(made, subject, efficiencies)
-    needs = host_needs(duty, machine, made.time, efficiencies, rules)
+    host = host_of(made.plan.workload, machine, efficiencies)
+    needs = host_needs(duty, replace(machine, host=host), made.time, efficiencies, rules)
     interval = checkpoint_remark(duty, machine, efficiencies)
     no = unsupported(machine.gpu, kind.needs(made.plan.workload), efficiencies.software)
-    remarks = (*made.remarks, *machine.remarks, *shortfalls(needs), *((interval,) if interval else ()))
+    fed = data_remarks(made, duty, needs, efficiencies)
+    remarks = (*made.remarks, *machine.remarks, *fed, *shortfalls(needs), *((interval,) if interval else ()))
     return replace(
         made,
         metrics=metrics,

@@ -5,11 +5,12 @@ they are rules of thumb, and their ranges are wide.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import GpuProperty, Rule
 from gpuplanner.engine.estimate import HostNeed, Limit, Part
+from gpuplanner.engine.feed import HOST, LIMITS
 from gpuplanner.engine.formulas.host import (
     checkpoint_interval_seconds,
     host_memory_bytes,
@@ -18,7 +19,6 @@ from gpuplanner.engine.formulas.host import (
     preparing_vcpus,
     seconds_between_failures,
     serving_vcpus,
-    training_vcpus,
 )
 from gpuplanner.engine.formulas.storage import (
     checkpoint_bytes,
@@ -34,7 +34,7 @@ from gpuplanner.messages import Message, msg
 from gpuplanner.units import GIB, Unit, show_duration
 from gpuplanner.workload.training import Offload
 
-TABLE = "host"
+TABLE = HOST
 PARAMETERS_OFFLOADED = {Offload.NONE: 0.0, Offload.OPTIMIZER: 0.0, Offload.ALL: 1.0}
 
 
@@ -43,9 +43,9 @@ class Duty:
     """What a run asks of its host, as plain numbers, whatever the workload kind.
 
     `tokens_per_s`: prompt and output tokens, or trained tokens, of all nodes; `trained_parameters`: 0 when serving;
-    `items_per_s`: of work in items, each of `bytes_per_item` on disk and prepared by a core at `items_per_core_s` (0:
-    the CPU has nothing to do for it); `data_bytes`: all items on disk; `data_tokens`: tokens that lie on disk;
-    `offload_bytes`: what a server keeps in host memory by its own flag.
+    `items_per_s`: of work in items, each of `bytes_per_item` on disk. A core prepares `items_per_core_s` of them, or so
+    many tokens where no items are counted (0: the CPU has nothing to do for them). `data_bytes`: all items on disk;
+    `data_tokens`: tokens that lie on disk; `offload_bytes`: what a server keeps in host memory by its own flag.
     """
 
     serving: bool
@@ -65,21 +65,40 @@ class Duty:
 def host_needs(
     duty: Duty, machine: Machine, time: Sequence[Part], efficiencies: Efficiencies, rules: Iterable[Rule]
 ) -> tuple[HostNeed, ...]:
-    """The needs of one node that apply, each with what the node has and what the rules of thumb ask for."""
-    host, kept = machine.host, tuple(rules)
+    """The needs of one node that apply, each with what the node has and what the rules of thumb ask for.
+
+    What storage has to give is meant for all nodes together. A run that waits for its data asks for what it would not
+    have to wait for.
+    """
+    host, kept, duty = machine.host, tuple(rules), without_waiting(duty, time)
     needs = [
         HostNeed("vcpus", _vcpus(duty, machine, efficiencies), host.vcpus, rule_values("vcpus", kept, machine)),
         HostNeed("ram", _memory(duty, machine, efficiencies), host.ram_bytes, rule_values("ram", kept, machine)),
         HostNeed(
             "storage", _storage(duty, efficiencies), host.local_storage_bytes, rule_values("storage", kept, machine)
         ),
-        HostNeed("storage_rate", _storage_rate(duty, efficiencies), None, rule_values("storage_rate", kept, machine)),
+        HostNeed(
+            "storage_rate",
+            _storage_rate(duty, efficiencies),
+            host.storage_bytes_per_s,
+            rule_values("storage_rate", kept, machine),
+        ),
     ]
     network = _network(machine, time, efficiencies)
     if network is not None:
         offered = host.network_bytes_per_s
         needs.append(HostNeed("network", network, offered, rule_values("network", kept, machine)))
     return tuple(needs)
+
+
+def without_waiting(duty: Duty, time: Sequence[Part]) -> Duty:
+    """What the same run would ask for if no step waited for its data."""
+    waits = sum(part.figure.value for part in time if part.id in LIMITS)
+    rest = sum(part.figure.value for part in time if part.id not in LIMITS)
+    if waits <= 0 or rest <= 0:
+        return duty
+    faster = (waits + rest) / rest
+    return replace(duty, tokens_per_s=duty.tokens_per_s * faster, items_per_s=duty.items_per_s * faster)
 
 
 def checkpoint_remark(duty: Duty, machine: Machine, efficiencies: Efficiencies) -> Message | None:
@@ -133,22 +152,21 @@ def rule_value(rule: Rule, machine: Machine) -> float | None:
 
 
 def _vcpus(duty: Duty, machine: Machine, efficiencies: Efficiencies) -> Figure:
-    rate = duty.tokens_per_s / machine.nodes
     if duty.serving:
         cpu = efficiencies.constants(TABLE, "serving cpu")
+        rate = duty.tokens_per_s / machine.nodes
         value = serving_vcpus(
             cpu["threads_per_core"], cpu["server_cores"], machine.gpus_per_node, rate, cpu["tokens_per_core_s"]
         )
-    elif duty.items_per_core_s:
-        cpu = efficiencies.constants(TABLE, "training cpu")
-        items = duty.items_per_s / machine.nodes
-        value = preparing_vcpus(
-            cpu["threads_per_core"], machine.gpus_per_node, cpu["cores_per_rank"], items, duty.items_per_core_s
-        )
     else:
         cpu = efficiencies.constants(TABLE, "training cpu")
-        value = training_vcpus(
-            cpu["threads_per_core"], machine.gpus_per_node, cpu["cores_per_rank"], rate, cpu["tokens_per_core_s"]
+        prepared = (duty.items_per_s or duty.tokens_per_s) / machine.nodes if duty.items_per_core_s else 0.0
+        value = preparing_vcpus(
+            cpu["threads_per_core"],
+            machine.gpus_per_node,
+            cpu["cores_per_rank"],
+            prepared,
+            duty.items_per_core_s or 1.0,
         )
     return _rule_figure(float(value), Unit.COUNT, efficiencies)
 

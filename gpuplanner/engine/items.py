@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpuplanner.engine.estimate import Estimate, Goal, Limit, Memory, Part, Phase, Way
+from gpuplanner.engine.feed import Fed, Feed, fed_items
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gpu_memory import phase_bytes
 from gpuplanner.engine.formulas.items import (
@@ -45,6 +46,7 @@ class Step:
 
     `seconds`: by part, with what limits it. `items`: that one GPU finishes in the step;
     less than one where GPUs share an item. `at_once`: what it works on together, where that is counted otherwise.
+    `feed`: how its items reach it, None where it waits for none.
     """
 
     usable_bytes: Number
@@ -55,6 +57,7 @@ class Step:
     time_spread: Spread
     exact_parts: frozenset[str] = frozenset()
     at_once: int | None = None
+    feed: Feed | None = None
 
 
 def estimate_items(
@@ -84,10 +87,12 @@ def estimate_items(
         for name, (seconds, limit) in step.seconds.items()
         if float(seconds) > 0
     )
-    time = tuple(sorted(parts, key=lambda part: -part.figure.value))
+    done = tuple(parts)
+    fed = _fed(step, machine) if done else None
+    time = tuple(sorted((*done, *(fed.parts if fed else ())), key=lambda part: -part.figure.value))
     found = dict(metrics or {})
-    if time:
-        found |= _rates(step, machine, names, in_all)
+    if fed:
+        found |= _rates(step, fed, machine, names, in_all)
     return Estimate(
         plan=plan,
         machine=machine,
@@ -135,9 +140,17 @@ def _phase(name: str, parts: Mapping[str, Number], step: Step) -> Phase:
     )
 
 
-def _rates(step: Step, machine: Machine, names: ItemNames, in_all: float | None) -> dict[str, Figure]:
-    spread = step.time_spread
-    seconds = float(item_step_seconds(tuple(s for s, _ in step.seconds.values() if float(s) > 0)))
+def _fed(step: Step, machine: Machine) -> Fed:
+    """The whole step with what it waits for its data."""
+    busy_s = item_step_seconds(tuple(s for s, _ in step.seconds.values() if float(s) > 0))
+    if step.feed is None:
+        return Fed(busy_s, step.time_spread, ())
+    return fed_items(step.feed, step.items, machine, busy_s, step.time_spread)
+
+
+def _rates(step: Step, fed: Fed, machine: Machine, names: ItemNames, in_all: float | None) -> dict[str, Figure]:
+    spread = fed.spread
+    seconds = float(fed.seconds)
     rate = float(items_per_second(machine.gpus, step.items, seconds))
     found = {
         names.each: ranged(seconds, Unit.SECOND, spread),

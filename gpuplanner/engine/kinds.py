@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine import by_hand, diffusion, diffusion_training, rendering, science, speech, transcoding, vision
+from gpuplanner.engine.data_advice import with_data_changes
 from gpuplanner.engine.duty import serving_duty, training_duty
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.engine.host import Duty
@@ -107,7 +108,7 @@ KINDS: Mapping[str, Kind] = {
         estimate_training,
         lambda plan, model, efficiencies: TrainingSpace(plan, _as(Training, plan), model, efficiencies),
         training_duty,
-        training_changes,
+        with_data_changes(training_changes),
         "tokens_per_s",
         (("step_s", Unit.SECOND), ("tokens_per_s", Unit.TOKEN_PER_S), *JOB, HOURLY),
         (("step_s",), ("job_s", "tokens_per_s"), ("job_usd", "usd_per_mtoken", "mfu")),
@@ -138,7 +139,7 @@ KINDS: Mapping[str, Kind] = {
         diffusion_training.estimate_diffusion_training,
         _one_by_one(diffusion_training.estimate_diffusion_training, diffusion_training.NAMES.rate),
         diffusion_training.duty,
-        diffusion_training.changes,
+        with_data_changes(diffusion_training.changes),
         diffusion_training.NAMES.rate,
         (("images_per_s", Unit.PER_S), ("diffusion_step_s", Unit.SECOND), *JOB, HOURLY),
         (("diffusion_step_s",), ("job_s", "images_per_s"), ("job_usd", "usd_per_kimage")),
@@ -149,7 +150,7 @@ KINDS: Mapping[str, Kind] = {
         vision.estimate_vision,
         _one_by_one(vision.estimate_vision, vision.NAMES.rate),
         vision.duty,
-        vision.changes,
+        with_data_changes(vision.changes),
         vision.NAMES.rate,
         (("images_per_s", Unit.PER_S), ("vision_step_s", Unit.SECOND), *JOB, ("usd_per_kimage", Unit.MONEY), HOURLY),
         (("images_per_s",), ("job_s", "vision_step_s"), ("job_usd", "usd_per_kimage")),
@@ -161,7 +162,7 @@ KINDS: Mapping[str, Kind] = {
         speech.estimate_speech,
         _one_by_one(speech.estimate_speech, speech.NAMES.rate),
         speech.duty,
-        speech.changes,
+        with_data_changes(speech.changes),
         speech.NAMES.rate,
         (
             ("recording_s", Unit.SECOND),
@@ -227,7 +228,7 @@ KINDS: Mapping[str, Kind] = {
         by_hand.estimate_by_hand,
         _one_by_one(by_hand.estimate_by_hand, by_hand.NAMES.rate),
         by_hand.duty,
-        by_hand.changes,
+        with_data_changes(by_hand.changes),
         by_hand.NAMES.rate,
         (("item_step_s", Unit.SECOND), ("items_per_s", Unit.PER_S), *JOB, ("usd_per_kitem", Unit.MONEY), HOURLY),
         (("item_step_s",), ("job_s", "items_per_s"), ("job_usd", "usd_per_kitem")),

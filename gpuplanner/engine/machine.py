@@ -21,12 +21,16 @@ class Topology(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What surrounds the GPUs of one node; None is not known."""
+    """What surrounds the GPUs of one node; None is not known.
+
+    `storage_bytes_per_s`: what a run reads on all its nodes together, which the plan says and no offer does.
+    """
 
     vcpus: float | None = None
     ram_bytes: float | None = None
     local_storage_bytes: float | None = None
     network_bytes_per_s: float | None = None
+    storage_bytes_per_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

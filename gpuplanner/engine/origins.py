@@ -200,6 +200,10 @@ def _from_machine(name: str, value: float, machine: Machine) -> Origin | None:
     chosen = {"nodes": machine.nodes, "gpus": machine.gpus, "gpus_per_node": machine.gpus_per_node}
     if name in chosen and _same(value, chosen[name]):
         return Origin(Certainty.USER, note=msg("explain.from_machine"))
+    if name == "vcpus" and machine.instance is not None:
+        threads = machine.instance.properties.get(InstanceProperty.VCPUS)
+        if threads is not None and _same(value, threads.value):
+            return _read(threads.fact)
     network = machine.instance.properties.get(InstanceProperty.NETWORK_BIT_PER_S) if machine.instance else None
     if network is not None and name in NETWORK_TERMS and _same(value * 8.0, network.value):
         return _read(network.fact)

@@ -13,6 +13,7 @@ from gpuplanner.catalog.efficiency import Efficiencies, Efficiency
 from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.arithmetic import peak_flop_per_s
 from gpuplanner.engine.estimate import Estimate, Limit
+from gpuplanner.engine.feed import Sample, feed_of
 from gpuplanner.engine.formulas import speech as formulas
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gemm import multiply_seconds, read_seconds
@@ -92,6 +93,7 @@ def estimate_speech(plan: Plan, model: ModelArchitecture, machine: Machine, effi
         time_spread=time_spread(work.engine, efficiencies),
         exact_parts=frozenset({"weights"}),
         at_once=int(run.rows),
+        feed=feed_of(work, Sample(AUDIO_BYTES_PER_S), machine, efficiencies),
     )
     goals = goals_of(work.rate_goal, NAMES.rate, work.deadline_s, work.latency_goal_s, NAMES.each)
     return estimate_items(

@@ -161,8 +161,8 @@ def _part_figure(part: str, value: float, spread: Spread) -> Figure:
 
 
 def _time(run: TrainingRun, machine: Machine) -> tuple[Part, ...]:
-    spread = run.time_spread
-    parts = []
+    spread = run.busy_spread
+    parts = list(run.waiting)
     for name, limit in TIME_LIMITS.items():
         value = _float(getattr(run.numbers.time, name))
         if value > 0:

@@ -6,6 +6,7 @@ are 0 or 1. Units: bytes, seconds, FLOP/s; shares are ratios.
 
 from dataclasses import dataclass
 
+from gpuplanner.engine.feed import Feed
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.links import Reach
 
@@ -86,7 +87,8 @@ class SoftwareNumbers:
 @dataclass(frozen=True, slots=True)
 class HardwareNumbers:
     """A machine. Rates are one way for one GPU; `network_bytes_per_s` its share of the node's network (any number above
-    0 where there is one node). `usable_bytes`: what a program can allocate.
+    0 where there is one node). `usable_bytes`: what a program can allocate. `feed`: how tokens reach a node, None where
+    no step waits for them.
     """
 
     gpus: Number
@@ -105,6 +107,7 @@ class HardwareNumbers:
     network_all_gather: Reach
     network_all_to_all: Reach
     network_send: Reach
+    feed: Feed | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.engine.estimate import Part
+from gpuplanner.engine.feed import HOST, Sample, fed_spread, feed_of, wait_parts
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.ranges import Spread, unmeasured
 from gpuplanner.engine.training_choice import best_way, ways_on
@@ -22,10 +24,11 @@ from gpuplanner.engine.training_ranges import (
 )
 from gpuplanner.engine.training_rollout import trainer_gpus
 from gpuplanner.engine.training_software import rung_of, software_numbers
+from gpuplanner.engine.training_time import read_tokens
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import Message, msg
-from gpuplanner.workload.training import Method, Training
+from gpuplanner.workload.training import Method, Training, TrainingData
 
 PRETRAINING = {Method.PRETRAINING, Method.FULL}
 
@@ -34,7 +37,8 @@ PRETRAINING = {Method.PRETRAINING, Method.FULL}
 class TrainingRun:
     """Everything that one estimate is made of. `unknown` says what keeps the time from being told.
 
-    `time_spread` is that of a step, `token_spread` that of the time of a token that counts.
+    `time_spread` is that of a step, `token_spread` that of the time of a token that counts, `busy_spread` that of a
+    step without what it waits for its data; `waiting`: the parts that are such waits.
     """
 
     workload: Training
@@ -47,7 +51,17 @@ class TrainingRun:
     memory_spread: Spread
     time_spread: Spread
     token_spread: Spread
+    busy_spread: Spread
+    waiting: tuple[Part, ...] = ()
     unknown: tuple[Message, ...] = ()
+
+
+def text_sample(workload: Training, efficiencies: Efficiencies) -> Sample:
+    """A token on its way to the GPU: as it was stored, or made of text by the CPU."""
+    each = efficiencies.constants(HOST, "storage")["bytes_per_token"]
+    if workload.data is TrainingData.TOKENS:
+        return Sample(each)
+    return Sample(each, efficiencies.constants(HOST, "training cpu")["tokens_per_core_s"])
 
 
 def training_run(
@@ -69,6 +83,7 @@ def training_run(
             raise
         unknown = (msg("training.network_unknown", machine=error.subject),)
         hardware = replace(hardware_numbers(replace(machine, nodes=1), efficiencies), gpus=float(machine.gpus))
+    hardware = replace(hardware, feed=feed_of(workload, text_sample(workload, efficiencies), machine, efficiencies))
     numbers = model_numbers(model, workload)
     software = software_numbers(workload, machine, efficiencies)
     tried = ways_on(machine, model, workload) if ways is None else ways
@@ -82,6 +97,15 @@ def training_run(
         measured = unmeasured(efficiencies, msg("training.why.rollout"))
     made = training_numbers(numbers, software, hardware, layout)
     passed, useful = made.split.passed_share, layout.useful_share
+    step_spread = padded_step_spread(workload, measured, passed, useful)
+    token_spread = padded_token_spread(workload, measured, passed, useful)
+    busy_spread, waiting = step_spread, tuple[Part, ...]()
+    if hardware.feed is not None:
+        reads = *read_tokens(hardware, layout), made.time.busy
+        waiting = wait_parts(hardware.feed, *reads, busy_spread, made.time.waits)
+        step_spread, token_spread = (
+            fed_spread(hardware.feed, *reads, spread) for spread in (step_spread, token_spread)
+        )
     return TrainingRun(
         workload=workload,
         model=numbers,
@@ -91,7 +115,9 @@ def training_run(
         way=way,
         numbers=made,
         memory_spread=memory_spread_of(workload, efficiencies),
-        time_spread=padded_step_spread(workload, measured, passed, useful),
-        token_spread=padded_token_spread(workload, measured, passed, useful),
+        time_spread=step_spread,
+        token_spread=token_spread,
+        busy_spread=busy_spread,
+        waiting=waiting,
         unknown=unknown,
     )

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from gpuplanner.engine.feed import NOTHING, Waits, waits
 from gpuplanner.engine.formulas.attention import attention_flops, mean_attended_tokens
-from gpuplanner.engine.formulas.elementwise import Number, maximum, where
+from gpuplanner.engine.formulas.data import fed_step_seconds, tokens_of_node
+from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum, where
 from gpuplanner.engine.formulas.gemm import matrix_flops, multiply_seconds
 from gpuplanner.engine.formulas.optimizer import offloaded_step_seconds, optimizer_seconds
 from gpuplanner.engine.formulas.pipeline import bubble_seconds, pipelined_step_seconds
@@ -41,7 +43,10 @@ LOSS_PASSES = 2.0
 
 @dataclass(frozen=True, slots=True)
 class TimeNumbers:
-    """Seconds of one optimizer step on the GPU that the others wait for; parts add up to `step`."""
+    """Seconds of one optimizer step on the GPU that the others wait for; parts add up to `step`.
+
+    `read`, `prepare`: what it waits for its data.
+    """
 
     matrices: Number
     attention: Number
@@ -60,7 +65,19 @@ class TimeNumbers:
     offload: Number
     overhead: Number
     rollout: Number
+    read: Number
+    prepare: Number
     step: Number
+
+    @property
+    def waits(self) -> Waits:
+        """What of the step is waiting for data."""
+        return Waits(self.read, self.prepare, self.read + self.prepare)
+
+    @property
+    def busy(self) -> Number:
+        """The step without that."""
+        return self.step - self.read - self.prepare
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +125,8 @@ def time_numbers(
     often = where(layout.shard_gradients > 0, times, 1.0)
     reduce = over_micro_batches(unhidden_seconds(talk.reduce, software.data_hidden, busy), often)
     optimizer, offload = _update(software, hardware, layout, part)
+    busy_s = training_step_seconds(pipelined, reduce, optimizer, offload, software.overhead_s, rollout_s)
+    waited = _waits(hardware, layout, busy_s)
     return TimeNumbers(
         matrices=over_micro_batches(work.matrices, times),
         attention=over_micro_batches(work.attention, times),
@@ -126,8 +145,31 @@ def time_numbers(
         offload=offload,
         overhead=software.overhead_s,
         rollout=rollout_s,
-        step=training_step_seconds(pipelined, reduce, optimizer, offload, software.overhead_s, rollout_s),
+        read=waited.read,
+        prepare=waited.prepare,
+        step=busy_s if waited is NOTHING else fed_step_seconds(busy_s, waited.whole),
     )
+
+
+def read_tokens(hardware: HardwareNumbers, layout: LayoutNumbers) -> tuple[Number, Number]:
+    """Tokens that one node reads for a step, and how many nodes read tokens of their own."""
+    reading = minimum(hardware.gpus / hardware.gpus_per_node, layout.data_parallel)
+    tokens = tokens_of_node(
+        layout.global_batch,
+        layout.sequences_per_sample,
+        layout.sequence_length,
+        layout.completion_tokens,
+        layout.useful_share,
+        reading,
+    )
+    return tokens, reading
+
+
+def _waits(hardware: HardwareNumbers, layout: LayoutNumbers, busy_s: Number) -> Waits:
+    """What a step waits for the tokens that it trains on."""
+    if hardware.feed is None:
+        return NOTHING
+    return waits(hardware.feed, *read_tokens(hardware, layout), busy_s)
 
 
 def _compute(

@@ -9,6 +9,7 @@ from typing import Any
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.networks import VisionNetwork
 from gpuplanner.engine.estimate import Estimate, Fit, Limit
+from gpuplanner.engine.feed import Sample, feed_of
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gpu_memory import phase_bytes, slice_memory_bytes
 from gpuplanner.engine.formulas.training_memory import process_overhead_bytes
@@ -60,6 +61,7 @@ def estimate_vision(plan: Plan, subject: Any, machine: Machine, efficiencies: Ef
         memory_spread=memory_spread(efficiencies, numbers.rung),
         time_spread=time_spread(efficiencies, worst(numbers.rung, gpu.rung)),
         exact_parts=frozenset({"input_images"}),
+        feed=feed_of(work, _sample(work, efficiencies), machine, efficiencies),
     )
     images = work.images
     in_all = float(images_in_all(images, float(work.epochs))) if images is not None and numbers.trained else images
@@ -117,14 +119,8 @@ def duty(made: Estimate, subject: Any, efficiencies: Efficiencies) -> Duty:
     if not isinstance(work, Vision):
         raise TypeError("duty takes estimates of vision only")
     network = sized(subject, work)
-    data = efficiencies.constants(TABLE, "data")
+    image = _sample(work, efficiencies)
     rate = made.metrics.get(NAMES.rate)
-    prepared = {
-        VisionData.CPU: data["images_per_core_s"],
-        VisionData.GPU: data["decoded_on_gpu_per_core_s"],
-        VisionData.READY: 0.0,
-    }[work.data]
-    read = 0.0 if work.data is VisionData.READY else work.image_bytes
     trained = work.job is VisionJob.TRAINING
     kept = efficiencies.constants(TABLE, f"optimizer {work.optimizer}")["bytes_per_state"]
     return Duty(
@@ -133,10 +129,22 @@ def duty(made: Estimate, subject: Any, efficiencies: Efficiencies) -> Duty:
         trained_parameters=network.parameters if trained else 0.0,
         checkpoint_bytes_per_parameter=4.0 + kept,
         items_per_s=rate.value if rate else 0.0,
-        bytes_per_item=read,
-        items_per_core_s=prepared,
-        data_bytes=(work.images or 0.0) * read,
+        bytes_per_item=image.stored_bytes,
+        items_per_core_s=image.per_core_s,
+        data_bytes=(work.images or 0.0) * image.stored_bytes,
     )
+
+
+def _sample(work: Vision, efficiencies: Efficiencies) -> Sample:
+    """An image on its way to the GPU; one that is in memory as the network takes it is neither read nor prepared."""
+    data = efficiencies.constants(TABLE, "data")
+    match work.data:
+        case VisionData.READY:
+            return Sample(0.0)
+        case VisionData.CPU:
+            return Sample(work.image_bytes, data["images_per_core_s"])
+        case VisionData.GPU:
+            return Sample(work.image_bytes, data["decoded_on_gpu_per_core_s"])
 
 
 def needed_bytes(network: NetworkNumbers, batch: Number, gpus: Number, efficiencies: Efficiencies) -> Number:

@@ -6,11 +6,12 @@ from pydantic import Field
 
 from gpuplanner.units import Unit
 from gpuplanner.workload.arithmetic import Arithmetic
-from gpuplanner.workload.said import Amount, Said
+from gpuplanner.workload.reads_data import ReadsData
+from gpuplanner.workload.said import Amount
 from gpuplanner.workload.wizard import ask
 
 
-class ByHand(Said):
+class ByHand(ReadsData):
     """Work in equal items that GPUs share out among them: what one item takes, and how many there are.
 
     `flops`: operations of one item (a multiplication and an addition are two); `moved_bytes`: what one item reads and

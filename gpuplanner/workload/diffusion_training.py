@@ -8,7 +8,8 @@ from pydantic import Field
 from gpuplanner.units import Unit
 from gpuplanner.workload.diffusion import DiffusionPrecision, DiffusionRuntime
 from gpuplanner.workload.model_choice import ModelChoice
-from gpuplanner.workload.said import Said
+from gpuplanner.workload.reads_data import PreparesData
+from gpuplanner.workload.said import Amount
 from gpuplanner.workload.training import AttentionKernel, Optimizer
 from gpuplanner.workload.wizard import ask
 
@@ -28,13 +29,13 @@ class StateSharding(StrEnum):
     ZERO3 = "zero3"
 
 
-class DiffusionTraining(Said):
+class DiffusionTraining(PreparesData):
     """Training of the denoiser on images or clips; text encoders and autoencoder are frozen.
 
     `micro_batch`: samples of one GPU in one pass; `global_batch`: samples in one optimizer step (None: one pass of all
     GPUs). `weight_precision`: what the denoiser is kept in beside passes in `precision` (None: FP32 where all of it is
     trained, as it is computed under LoRA). `cached`: latents and text embeddings are computed beforehand, so that only
-    the denoiser is on the GPU.
+    the denoiser is on the GPU. `sample_bytes`: of one sample as it lies on disk.
     """
 
     kind: Literal["diffusion-training"] = "diffusion-training"
@@ -64,3 +65,4 @@ class DiffusionTraining(Said):
     ema: bool = Field(False, json_schema_extra=ask("way", advanced=True))
     runtime: DiffusionRuntime = Field(DiffusionRuntime.EAGER, json_schema_extra=ask("way", advanced=True))
     attention: AttentionKernel = Field(AttentionKernel.FLASH, json_schema_extra=ask("way", advanced=True))
+    sample_bytes: Amount = Field(3e5, ge=0, le=1e12, json_schema_extra=ask("way", Unit.BYTE, advanced=True))

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from gpuplanner.units import Unit
 from gpuplanner.workload.model_choice import ModelChoice
-from gpuplanner.workload.said import Said
+from gpuplanner.workload.reads_data import ReadsData
 from gpuplanner.workload.wizard import ask
 
 
@@ -30,7 +30,7 @@ class SpeechPrecision(StrEnum):
     INT8 = "int8"
 
 
-class Speech(Said):
+class Speech(ReadsData):
     """Recordings of `audio_s` each, one after the other on each GPU. `batch`: windows of a recording at a time.
 
     `beam`: texts that are followed at once (1: greedy). `tokens_per_audio_s`: how much is said. `audio_hours`: of all

@@ -8,7 +8,7 @@ from pydantic import Field
 from gpuplanner.units import Unit
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.precision import ComputePrecision, WeightPrecision
-from gpuplanner.workload.said import Said
+from gpuplanner.workload.reads_data import PreparesData
 from gpuplanner.workload.wizard import ask
 
 
@@ -100,13 +100,20 @@ class Rollout(StrEnum):
     OTHER_GPUS = "other-gpus"
 
 
+class TrainingData(StrEnum):
+    """What is read: tokens that were made beforehand, or text that the CPU turns into tokens while training."""
+
+    TOKENS = "tokens"
+    TEXT = "text"
+
+
 ADAPTERS = frozenset({Method.LORA, Method.QLORA})
 """Methods that train adapters beside a frozen base."""
 ASSUMED_SAMPLE_SHARE = 0.5
 """A mean sample over the longest one, where samples are not packed and nobody says how long they are: an assumption."""
 
 
-class Training(Said):
+class Training(PreparesData):
     """LLM training. A parallel degree that is None is chosen by the search; the data-parallel degree is what remains.
 
     `global_batch`: sequences in one optimizer step; `micro_batch`: sequences in one forward pass of one rank.
@@ -146,6 +153,7 @@ class Training(Said):
     offload: Offload = Field(Offload.NONE, json_schema_extra=ask("way", advanced=True))
     fused_loss: bool = Field(False, json_schema_extra=ask("way", advanced=True))
     compiled: bool = Field(False, json_schema_extra=ask("way", advanced=True))
+    data: TrainingData = Field(TrainingData.TOKENS, json_schema_extra=ask("way", advanced=True))
     tensor_parallel: int | None = Field(None, ge=1, le=1024, json_schema_extra=ask("way", Unit.COUNT, True))
     sequence_parallel: bool = Field(True, json_schema_extra=ask("way", advanced=True))
     pipeline_parallel: int | None = Field(None, ge=1, le=1024, json_schema_extra=ask("way", Unit.COUNT, True))

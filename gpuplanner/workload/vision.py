@@ -8,7 +8,8 @@ from pydantic import Field
 from gpuplanner.catalog.networks import Operators
 from gpuplanner.units import Unit
 from gpuplanner.workload.model_choice import ModelChoice
-from gpuplanner.workload.said import Amount, Said
+from gpuplanner.workload.reads_data import PreparesData
+from gpuplanner.workload.said import Amount
 from gpuplanner.workload.wizard import ask
 
 
@@ -50,7 +51,7 @@ class VisionData(StrEnum):
     READY = "ready"
 
 
-class Vision(Said):
+class Vision(PreparesData):
     """Images through a network, GPUs sharing out the images.
 
     `image_px`: side of the square that the network sees, None as the network is meant for; `batch`: images of one GPU

@@ -41,6 +41,9 @@ BESIDE: Mapping[str, dict[str, Any]] = {
     "deadline_s": {"tokens": 1e12},
     "compiled": {"framework": "fsdp"},
     "fused_loss": {"framework": "hugging-face"},
+    "data": {"vcpus": 1},
+    "vcpus": {"data": "text"},
+    "workers": {"data": "text"},
 }
 """What a plan has to be for an option to mean something."""
 NUMBERS: Mapping[str, tuple[float, ...]] = {
@@ -60,6 +63,9 @@ NUMBERS: Mapping[str, tuple[float, ...]] = {
     "expert_parallel": (2,),
     "rollout_memory_share": (0.5,),
     "rollout_gpus": (2,),
+    "storage_bytes_per_s": (1e4,),
+    "vcpus": (1,),
+    "workers": (1,),
 }
 ASKED = {n: i for n, i in Training.model_fields.items() if n not in {"kind", "model"}}
 DEFAULT_BASE = WeightPrecision.BF16

@@ -21,13 +21,13 @@ from gpuplanner.engine.host import TABLE as HOST
 from gpuplanner.figures import Certainty, Figure
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.units import Unit, percent, show_duration
+from gpuplanner.workload.reads_data import Storage
 from gpuplanner.workload.training import Training
 
 PROBABILITIES = (0.9, 0.99, 0.999)
 """Shares of the time in which no node is to be missing, for which spares are told beside the one that is asked for."""
 FAILURES_LOW, FAILURES_HIGH = 0.5, 2.0
 """Of the time between failures: clusters differ by so much from the one that the rate was published for."""
-LOCAL, SHARED = "local", "shared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def with_failures(asking: Asking, given: Failures) -> dict[str, Figure]:
     size = worked(checkpoint_bytes, duty.trained_parameters, duty.checkpoint_bytes_per_parameter)
     found["checkpoint"] = size
     if given.stall_s is None:
-        storage = SHARED if asking.machine.nodes > 1 else LOCAL
+        storage = Storage.SHARED if asking.machine.nodes > 1 else Storage.LOCAL
         rate = asking.typed_or_rule(given.bytes_per_s, f"storage {storage}", "storage_bytes_per_s", Unit.BYTE_PER_S)
         found["stall"] = worked(checkpoint_write_seconds, size, rate)
     else:

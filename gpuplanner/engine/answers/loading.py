@@ -1,7 +1,6 @@
 """How long the weights take to load from a given storage, and a replica to start from nothing."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from gpuplanner.engine.answers.answer import Answer, Line
 from gpuplanner.engine.answers.asking import Asking, plain
@@ -12,28 +11,24 @@ from gpuplanner.engine.formulas.answers_time import (
     weight_load_seconds,
     weight_read_seconds,
 )
+from gpuplanner.engine.formulas.data import shared_read_rate
 from gpuplanner.engine.links import host_link_bytes_per_s
 from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Certainty, Figure
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.units import Display, Unit, show, show_duration
+from gpuplanner.workload.reads_data import Storage
 from gpuplanner.workload.serving import Serving
 
 PAGEABLE_SHARE = 0.3
 """Of its link, what a copy from memory that is not pinned reaches at least."""
 
 
-class Storage(StrEnum):
-    """Where the weights lie."""
-
-    LOCAL = "local"
-    NETWORK = "network"
-    OBJECT = "object"
-
-
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """What the question is asked with. `bytes_per_s`: what one node reads, typed in; None: the rule of thumb."""
+    """What the question is asked with. `bytes_per_s`: what one node reads, or all nodes together of a shared storage,
+    typed in; None: the rule of thumb.
+    """
 
     storage: Storage = Storage.LOCAL
     bytes_per_s: float | None = None
@@ -75,6 +70,8 @@ def cold_start(asking: Asking, given: Loading) -> dict[str, Figure]:
     rate = asking.typed_or_rule(
         given.bytes_per_s, f"storage {given.storage.value}", "storage_bytes_per_s", Unit.BYTE_PER_S
     )
+    if given.storage is Storage.SHARED:
+        rate = worked(shared_read_rate, rate, plain(float(asking.machine.nodes), Unit.COUNT))
     found = {"weights": size, "rate": rate, "read": worked(weight_read_seconds, size, rate)}
     made = asking.base
     held = next((part.figure for part in made.memory.phases[0].parts if part.id in {"weights", "base"}), None)

@@ -27,18 +27,6 @@ def serving_vcpus(
     return ceil(threads_per_core * (server_cores + gpus_per_node + tokens_per_s / tokens_per_core_s))
 
 
-@formula(Unit.COUNT, "threads_per_core · (gpus_per_node · cores_per_rank + tokens_per_s / tokens_per_core_s)")
-def training_vcpus(
-    threads_per_core: Number,
-    gpus_per_node: Number,
-    cores_per_rank: Number,
-    tokens_per_s: Number,
-    tokens_per_core_s: Number,
-) -> Number:
-    """CPU threads of a training node: what each rank keeps busy, and cores that read, tokenise and pack the samples."""
-    return ceil(threads_per_core * (gpus_per_node * cores_per_rank + tokens_per_s / tokens_per_core_s))
-
-
 @formula(Unit.BYTE, "system_bytes + gpus_per_node · process_bytes + pinned_bytes + offload_bytes + loading_bytes")
 def host_memory_bytes(
     system_bytes: Number,

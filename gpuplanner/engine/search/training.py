@@ -10,6 +10,7 @@ from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.columns import tabled, taken
 from gpuplanner.engine.estimate import Way
+from gpuplanner.engine.feed import feed_of
 from gpuplanner.engine.formulas.cost import usd_per_job, usd_per_mtoken
 from gpuplanner.engine.formulas.training_time import job_seconds
 from gpuplanner.engine.machine import Machine
@@ -26,6 +27,7 @@ from gpuplanner.engine.training_model import model_numbers
 from gpuplanner.engine.training_numbers import HeldNumbers, held_numbers, with_rates
 from gpuplanner.engine.training_ranges import memory_spread_of
 from gpuplanner.engine.training_rollout import trainer_gpus
+from gpuplanner.engine.training_run import text_sample
 from gpuplanner.engine.training_software import software_numbers
 from gpuplanner.engine.training_ways import DEFAULT_MAX_GPUS, TrainingWays, training_ways
 from gpuplanner.engine.verdict import usable_figure, verdict
@@ -74,6 +76,7 @@ class TrainingSpace:
         self._memory_spread = memory_spread_of(workload, efficiencies)
         self._shape = shape_of(model)
         self._model = model_numbers(model, workload)
+        self._sample = text_sample(workload, efficiencies)
         self._laid_out: dict[tuple[int, int], _Layouts | None] = {}
         self._by_gpu: dict[tuple[str, Fraction], SoftwareNumbers] = {}
         self._generates = workload.generated_tokens > 0
@@ -89,7 +92,9 @@ class TrainingSpace:
         ways = _Ways(
             layouts,
             self._software(machine),
-            replace(hardware, gpus=layouts.gpus),
+            replace(
+                hardware, gpus=layouts.gpus, feed=feed_of(self._workload, self._sample, machine, self._efficiencies)
+            ),
         )
         kin = float(machine.gpus_per_node), float(most), float(hardware.usable_bytes)
         return Prepared(machine, len(layouts.ways), ways, kin)

@@ -11,7 +11,6 @@ from gpuplanner.engine.formulas.host import (
     preparing_vcpus,
     seconds_between_failures,
     serving_vcpus,
-    training_vcpus,
 )
 from gpuplanner.engine.formulas.power import drawn_power_share, gpu_power_watts, job_joules, joules_per_token
 from gpuplanner.engine.formulas.storage import (
@@ -30,7 +29,7 @@ def test_a_server_needs_two_cores_and_one_for_each_gpu():
 
 
 def test_training_keeps_some_cores_of_each_rank_busy():
-    assert training_vcpus(2, 8, 2, 800_000.0, 400_000.0) == 36
+    assert preparing_vcpus(2, 8, 2, 800_000.0, 400_000.0) == 36
 
 
 def test_host_memory_is_what_its_parts_take():
