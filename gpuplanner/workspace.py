@@ -185,9 +185,7 @@ class Workspace:
         """The estimate of a plan on the machine it names. Raises InputError when it names none or an unknown one."""
         from gpuplanner.engine import estimating
 
-        return estimating.estimate(
-            plan, *self._subject(plan), self.efficiencies, self.catalog.rules, self._own_in_use()
-        )
+        return estimating.estimate(plan, *self._subject(plan), self.efficiencies, self.catalog.rules, self.own_in_use())
 
     @cached_property
     def own_measurements(self) -> "tuple[OwnMeasurement | OwnLink, ...]":
@@ -200,7 +198,8 @@ class Workspace:
         """The measurements were added to or removed."""
         self.__dict__.pop("own_measurements", None)
 
-    def _own_in_use(self) -> "tuple[OwnMeasurement | OwnLink, ...]":
+    def own_in_use(self) -> "tuple[OwnMeasurement | OwnLink, ...]":
+        """The person's measurements that count now: those that are not switched off, unless all are left out."""
         if self.own_left_out or not is_there(self.home / MEASUREMENTS) or self._chosen(OWN_MEASUREMENTS) == "off":
             return ()
         return tuple(measurement for measurement in self.own_measurements if measurement.used)
@@ -234,20 +233,20 @@ class Workspace:
         """The estimate with the smallest changes that help, where it does not fit or misses a goal."""
         from gpuplanner.engine.changes import advised
 
-        subject, own = self.subject(made.plan.workload), self._own_in_use()
+        subject, own = self.subject(made.plan.workload), self.own_in_use()
         return advised(made, subject, self.efficiencies, self.catalog.gpus, own)
 
     def explained(self, plan: Plan) -> "Estimate":
         """The same estimate with the derivation of every figure."""
         from gpuplanner.engine import estimating
 
-        return estimating.explain(plan, *self._subject(plan), self.efficiencies, self.catalog.rules, self._own_in_use())
+        return estimating.explain(plan, *self._subject(plan), self.efficiencies, self.catalog.rules, self.own_in_use())
 
     def answer(self, plan: Plan, question: "Question", *, explained: bool = False) -> "Answer":
         """The answer to a question about a plan on the machine it names (see `engine/answers`)."""
         from gpuplanner.engine.answers.answering import answered
 
-        own = self._own_in_use()
+        own = self.own_in_use()
         return answered(
             question, plan, *self._subject(plan), self.efficiencies, self.catalog.rules, own, explained=explained
         )
@@ -271,7 +270,7 @@ class Workspace:
         """Ways of running × machines of the catalog under the plan's constraints."""
         from gpuplanner.engine.search.searching import search
 
-        subject, own = self.subject(plan.workload), self._own_in_use()
+        subject, own = self.subject(plan.workload), self.own_in_use()
         return search(plan, subject, self.catalog, self.efficiencies, self.rates(), cancelled, progress, own)
 
     def with_best_machine(self, plan: Plan) -> Plan | None:

@@ -6,11 +6,20 @@ import pytest
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtTest import QTest
 
+from gpuplanner.engine.own_links import OwnLink
+from gpuplanner.engine.own_measurements import OwnMeasurement
 from gpuplanner.facts import Source
+from gpuplanner.store.own_measurements import keep_own, read_own
 from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, OWN_MEASUREMENTS, RATES, THEME
+from gpuplanner.ui.notices import Notices
 from gpuplanner.ui.palette.providers import OwnFilesProvider
-from gpuplanner.ui.places import Location
+from gpuplanner.ui.places import Context, Location
+from gpuplanner.ui.settings_page.own_measurements import OwnMeasurements
 from gpuplanner.ui.settings_page.presenter import SettingsPresenter
+from gpuplanner.ui.widgets.label import Label
+from gpuplanner.workspace import Workspace
+from tests.ui.catalog_workspaces import H100
+from tests.ui.checks import clipped
 from tests.ui.gallery import small_workspace
 
 TODAY = date(2026, 11, 30)
@@ -174,3 +183,77 @@ def test_reading_again_shows_every_page_what_is_there_now(session, qtbot):
     qtbot.waitUntil(lambda: session.window.current_page() is not before)
     assert type(session.window.current_page()) is type(before)
     assert session.notices.kept[-1].message.id == "ui.own.read"
+
+
+# --- What the person measured -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def measured(tmp_path, qtbot, appearance, settings, jobs):
+    """The settings of a person who keeps two measurements, and what was told."""
+    home = tmp_path / "home"
+    workspace = Workspace(home)
+    plan = workspace.presets["chat-8b"]
+    site = f"1 x 1 {H100} single"
+    keep_own(home, OwnMeasurement("0000000a", "bench\u202e.json", "2026-05-01", plan, site, {"tpot_s": 0.0119}))
+    keep_own(home, OwnLink("0000000b", "nccl.txt", "2026-05-02", f"1 x 8 {H100} switched", 330e9, 8e9, 8.0))
+    notices = Notices()
+    context = Context(appearance, settings, jobs, notices, lambda _location: None, workspace)
+    card = OwnMeasurements(context)
+    qtbot.addWidget(card)
+    card.resize(720, 400)
+    card.show()
+    card.refresh()
+    qtbot.waitUntil(lambda: len(card.rows) == 2)
+    yield SimpleNamespace(card=card, home=home, notices=notices)
+    card.stop()
+
+
+def test_what_was_measured_is_listed_with_what_it_is_of(measured):
+    texts = [[label.text() for label in row.findChildren(Label)] for row in measured.card.rows]
+    assert [text[0] for text in texts] == ["nccl.txt", "bench.json"]
+    assert "8 × H100 SXM5 80GB" in texts[0][1]
+    assert "Llama 3.1 8B with vLLM" in texts[1][1]
+    assert "11.9 ms" in texts[1][2]
+    assert "2026-05-01" in texts[1][2]
+
+
+def test_one_is_switched_off_and_stays_in_the_list(measured, qtbot):
+    row = measured.card.rows[1]
+    assert row.use.current() == "on"
+    row.use.step(1)
+    qtbot.waitUntil(lambda: [one.used for one in read_own(measured.home)[0]] == [False, True])
+    qtbot.waitUntil(lambda: measured.card.rows[1].use.current() == "off")
+
+
+def test_one_is_removed_and_put_back(measured, qtbot):
+    before = read_own(measured.home)
+    measured.card.rows[0].remove.click()
+    qtbot.waitUntil(lambda: len(measured.card.rows) == 1)
+    assert [one.id for one in read_own(measured.home)[0]] == ["0000000a"]
+    notice = measured.notices.kept[-1]
+    assert notice.message.id == "own.window.removed"
+    notice.action.run()
+    qtbot.waitUntil(lambda: len(measured.card.rows) == 2)
+    assert read_own(measured.home) == before
+
+
+def test_all_of_them_are_muted_where_none_is_used(measured, appearance, qtbot):
+    appearance.choose(OWN_MEASUREMENTS, "off")
+    qtbot.waitUntil(lambda: not any(row.use.isEnabled() for row in measured.card.rows))
+    appearance.choose(OWN_MEASUREMENTS, "on")
+    qtbot.waitUntil(lambda: all(row.use.isEnabled() for row in measured.card.rows))
+
+
+def test_the_list_is_found_by_what_such_files_are_called(measured):
+    assert measured.card.matches("nccl")
+    assert measured.card.matches("实测")
+    assert measured.card.matches("bench")
+    assert not measured.card.matches("currency")
+
+
+def test_a_choice_shares_its_width_anew_in_another_language(measured, appearance, qtbot):
+    appearance.choose(LANGUAGE, "zh_CN")
+    qtbot.waitUntil(lambda: clipped(measured.card) == [], timeout=3000)
+    widths = [button.width() for button in measured.card.rows[0].use._buttons.values()]
+    assert max(widths) - min(widths) <= 1, "two labels of two characters each"

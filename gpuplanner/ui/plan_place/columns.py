@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSplitter, QSplitterHandle, QVBoxLayout, QWidget
 
@@ -62,6 +62,8 @@ class PlanColumns(QWidget):
         layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         layout.setSpacing(0)
         layout.addLayout(self._banners)
+        self._above = QVBoxLayout()
+        layout.addLayout(self._above)
         layout.addWidget(self._outer, 1)
         self._keep = Coalescer(self._save, self, 400)
         self._restore()
@@ -82,6 +84,11 @@ class PlanColumns(QWidget):
                 box.closed.connect(lambda wanted=banner.id: close(wanted))
             self._banners.addWidget(box)
         self._banners.setContentsMargins(0, 0, 0, GAP if banners else 0)
+
+    def put_above(self, card: QWidget) -> None:
+        """Put a card between the banners and the columns, with the gap that it needs while it is seen."""
+        holder = _Above(card)
+        self._above.addWidget(holder)
 
     def to_top(self) -> None:
         """Begin at the top: another plan is shown."""
@@ -115,6 +122,24 @@ class PlanColumns(QWidget):
     def _save(self) -> None:
         if self._results_area.isVisible() and self._machines.isVisible():
             self._settings.keep(_SPLIT, [self._outer.sizes()[0], *self._inner.sizes()])
+
+
+class _Above(QWidget):
+    """A card with a gap below it; gone when the card is."""
+
+    def __init__(self, card: QWidget) -> None:
+        super().__init__()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, GAP)
+        layout.addWidget(card)
+        self._card = card
+        card.installEventFilter(self)
+        self.setHidden(card.isHidden())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._card and event.type() in {QEvent.Type.ShowToParent, QEvent.Type.HideToParent}:
+            self.setHidden(self._card.isHidden())
+        return super().eventFilter(watched, event)
 
 
 def padded(widget: QWidget) -> QWidget:

@@ -1,4 +1,4 @@
-"""What a person drops, opens or pastes: a plan, a model, or the name of a model or a GPU. Reads files; knows no Qt.
+"""What a person drops, opens or pastes: a plan, a model, a measurement, or a name. Reads files; knows no Qt.
 
 Everything else is refused in one sentence that says what it is and what is wanted.
 """
@@ -12,19 +12,27 @@ from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.families import architecture_from_config
 from gpuplanner.catalog.parameters import total_parameters
 from gpuplanner.engine.machines import named_choice
-from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.messages import InputError, Message, msg, shortened
 from gpuplanner.store.plan_files import read_plan
 from gpuplanner.units import Display, Unit, show
+from gpuplanner.workload.measurement_log import LARGEST_BYTES, MeasuredRun, parse_measurement, read_measurement
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan
 from gpuplanner.workload.plan_text import LARGEST_PLAN_BYTES, plan_from_data
 from gpuplanner.workload.reading import read_model_file
 
 PLAN_SUFFIX = ".gpuplan"
-ELSEWHERE = frozenset({".csv", ".tsv", ".xlsx", ".log"})
+ELSEWHERE = frozenset({".csv", ".tsv", ".xlsx"})
 """Files that other places read; this one leaves them alone."""
+LOGS = frozenset({".log", ".out"})
+"""What such a file holds is a measurement, or nothing that is known."""
+PERHAPS_MEASURED = frozenset({".txt", ".json", ".jsonl"})
+"""What may be a measurement, and may be something else: the content tells."""
+_LOOK_AT_BYTES = 1 << 18
 OURS = (PLAN_SUFFIX, ".safetensors", ".gguf")
 _NAME_AT_MOST = 200
+_PASTED = "pasted.txt"
+"""What a pasted measurement is called in the list of them."""
 
 
 class Names(Protocol):
@@ -35,25 +43,36 @@ class Names(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What something turned out to be: one of plan, model and machine. `says` tells the person; `doubts` warn."""
+    """What something turned out to be: one of plan, model, machine and measured run, which has the name of its file.
+
+    `says` tells the person; `doubts` warn.
+    """
 
     says: Message
     plan: Plan | None = None
     model: ModelChoice | None = None
     machine: MachineChoice | None = None
+    run: MeasuredRun | None = None
+    name: str = ""
     doubts: tuple[Message, ...] = ()
 
 
 def takes(path: str) -> bool:
     """Whether a file of this name belongs to this place for sure."""
     name = Path(path).name.lower()
-    return name.endswith(OURS) or name == "config.json" or name.endswith(".safetensors.index.json")
+    if name.endswith(OURS) or name == "config.json" or name.endswith(".safetensors.index.json"):
+        return True
+    suffix = Path(name).suffix
+    return suffix in LOGS or (suffix in PERHAPS_MEASURED and _begins_measured(Path(path)))
 
 
 def take_file(path: Path) -> Taken:
     """What a file is. Raises InputError for what cannot be used here."""
     if path.suffix.lower() == PLAN_SUFFIX:
         return _plan(read_plan(path), path.name)
+    measured = _measured(path)
+    if measured is not None:
+        return measured
     try:
         read = read_model_file(path)
     except InputError as fault:
@@ -68,6 +87,8 @@ def take_text(text: str, names: Names) -> Taken:
     text = text.strip()
     if not text:
         raise InputError(msg("planui.paste.empty"))
+    if len(text) <= LARGEST_BYTES and (run := _run_in(text, _PASTED)) is not None:
+        return _of_run(run, _PASTED)
     if len(text) > LARGEST_PLAN_BYTES:
         raise InputError(msg("planui.paste.too_long"))
     if text[0] in "{[":
@@ -75,6 +96,42 @@ def take_text(text: str, names: Names) -> Taken:
     if len(text) > _NAME_AT_MOST or "\n" in text:
         raise InputError(msg("planui.paste.unknown"))
     return _named(text, names)
+
+
+def _measured(path: Path) -> Taken | None:
+    """The measurement that a file holds; None for one that is something else. A log that says nothing is refused."""
+    name = path.name.lower()
+    if name.endswith(OURS) or name == "config.json":
+        return None
+    try:
+        run = read_measurement(path)
+    except InputError:
+        if path.suffix.lower() in LOGS:
+            raise
+        return None
+    return _of_run(run, shortened(path.name, 80))
+
+
+def _begins_measured(path: Path) -> bool:
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            text = file.read(_LOOK_AT_BYTES).decode("utf-8-sig", "replace")
+    except OSError:
+        return False
+    return _run_in(text, path.name) is not None
+
+
+def _run_in(text: str, name: str) -> MeasuredRun | None:
+    try:
+        return parse_measurement(text, name)
+    except InputError:
+        return None
+
+
+def _of_run(run: MeasuredRun, name: str) -> Taken:
+    return Taken(msg("own.window.taken", file=name), run=run, name=name)
 
 
 def _json(text: str) -> Taken:

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import choice_of
 from gpuplanner.messages import InputError, MessageValue, msg
@@ -28,6 +29,7 @@ from gpuplanner.ui.plan_place.history.revision_list import RevisionList
 from gpuplanner.ui.plan_place.history.view import HistoryView
 from gpuplanner.ui.plan_place.intake import ELSEWHERE, takes
 from gpuplanner.ui.plan_place.machines.machines_view import MachinesView
+from gpuplanner.ui.plan_place.measured.card import MeasuredCard
 from gpuplanner.ui.plan_place.palette import PlanProvider
 from gpuplanner.ui.plan_place.picker import PickAction, Picker, PickItem
 from gpuplanner.ui.plan_place.pickers import choice_of_row, limit_items, machine_items, model_items, model_size
@@ -91,6 +93,8 @@ class PlanPage(Page):
             Comparing(context.workspace, context.jobs, self),
         )
         self.columns = PlanColumns(appearance, context.settings, self.wizard, self.results, self.machines)
+        self.measured = MeasuredCard(appearance, self.presenter.measured, model_name, self._gpu)
+        self.columns.put_above(self.measured)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.columns)
         self._stack.addWidget(scrolling(self.start_view))
@@ -130,8 +134,9 @@ class PlanPage(Page):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        # Other places pin and unpin too.
+        # Other places pin and unpin too, and change what was measured.
         self._show_pins()
+        self.presenter.count_anew()
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         return step(self, self.panes(), forward=forward) or super().focusNextPrevChild(forward)
@@ -333,6 +338,10 @@ class PlanPage(Page):
 
     def _copied(self) -> None:
         self._context.notices.say(msg("planui.copied"), Verdict.PASS)
+
+    def _gpu(self, gpu_id: str) -> Gpu | None:
+        catalog = self.presenter.facts.catalog
+        return catalog.gpus.get(gpu_id) if catalog is not None else None
 
     # --- Looking up ---------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ It joins the document (edits, undo), its autosave, the outcome (estimate and sea
 widget.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from gpuplanner.messages import InputError, Message, MessageValue, msg, without_
 from gpuplanner.store.plan_files import write_plan
 from gpuplanner.store.plans import PlanShelf, Revision
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.background import Cancel, Jobs
+from gpuplanner.ui.background import Cancel, Jobs, Latest
 from gpuplanner.ui.notices import NoticeAction, Notices
 from gpuplanner.ui.pins import MOST_PINS, PinKind, Pins, candidate_pin
 from gpuplanner.ui.plan_place.autosave import Autosave
@@ -25,6 +25,7 @@ from gpuplanner.ui.plan_place.document import PlanDocument
 from gpuplanner.ui.plan_place.edits import with_change, with_kind
 from gpuplanner.ui.plan_place.history.entries import History
 from gpuplanner.ui.plan_place.intake import Taken
+from gpuplanner.ui.plan_place.measured.asking import MeasuredAsking
 from gpuplanner.ui.plan_place.outcome import Outcome
 from gpuplanner.ui.plan_place.own_plans import OwnPlans
 from gpuplanner.ui.plan_place.plan_catalog import PlanCatalog
@@ -33,6 +34,7 @@ from gpuplanner.ui.plan_place.taking import Taking
 from gpuplanner.ui.plan_titles import Titles
 from gpuplanner.ui.settings import WINDOW, Settings
 from gpuplanner.ui.tokens import Verdict
+from gpuplanner.workload.measurement_log import COLLECTIVES, MeasuredRun
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan, model_of
 from gpuplanner.workload.serving import Serving
@@ -82,6 +84,10 @@ class PlanPresenter(QObject):
         self.history = History(self._shelf, workspace, jobs, self)
         self.taking = Taking(jobs, notices, workspace, self)
         self.taking.taken.connect(self._taken)
+        self.measured = MeasuredAsking(workspace, jobs, notices, self)
+        self.measured.kept.connect(self._kept)
+        self._counting = Latest(jobs)
+        self._counted: Sequence[object] | None = None
         self.document.changed.connect(self._changed)
         self.autosave.saved.connect(self._saved)
         self.autosave.failed.connect(self._not_saved)
@@ -240,6 +246,36 @@ class PlanPresenter(QObject):
         elif taken.machine is not None:
             self._ensure_open()
             self.document.set_machine(taken.machine)
+        elif taken.run is not None:
+            self._ask_about(taken.run, taken.name)
+
+    def _ask_about(self, run: MeasuredRun, name: str) -> None:
+        """Ask whether a measurement of the open plan is to be kept; measured links need no plan of their kind."""
+        if not self._open and run.kind != COLLECTIVES:
+            self._notices.say(msg("own.of_which_plan", file=name, kind=msg(f"own.kind.{run.kind}")), Verdict.WARN)
+            return
+        self._ensure_open()
+        self.measured.ask(run, name, self.plan)
+
+    def count_anew(self) -> None:
+        """Work the plan out again where other measurements count than before: they are changed elsewhere too."""
+
+        def work(_cancel: Cancel) -> Sequence[object]:
+            return self._workspace.own_in_use()
+
+        self._counting.run(work, self._count)
+
+    def _count(self, own: Sequence[object]) -> None:
+        changed = self._counted is not None and own != self._counted
+        self._counted = own
+        if changed and self._open:
+            self.outcome.work_out(self.plan)
+
+    def _kept(self) -> None:
+        self._counted = None
+        self.count_anew()
+        if self._open:
+            self.outcome.work_out(self.plan)
 
     def _ensure_open(self) -> None:
         if not self._open:
@@ -309,6 +345,8 @@ class PlanPresenter(QObject):
     def close(self) -> None:
         """The window closes: keep what has not been kept."""
         self.outcome.stop()
+        self.measured.close()
+        self._counting.cancel()
         self._workspace.store.hurry(hurried=False)
         self.autosave.flush(patient=True)
 
@@ -343,6 +381,7 @@ class PlanPresenter(QObject):
             self.savedChanged.emit()
         if self._open:
             self.outcome.work_out(self.plan)
+            self.measured.plan_changed(self.plan)
 
     def _saved(self) -> None:
         if self.autosave.problem is None:

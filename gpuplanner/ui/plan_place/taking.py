@@ -43,7 +43,8 @@ class Taking(QObject):
 
     def _understood(self, taken: Taken) -> None:
         self.taken.emit(taken)
-        self._say(taken.says, *taken.doubts)
+        if taken.run is None:  # What was measured is asked about where it was dropped.
+            self._say(taken.says, *taken.doubts)
 
     def _say(self, says: Message, *doubts: Message) -> None:
         self._notices.say(says, Verdict.PASS)

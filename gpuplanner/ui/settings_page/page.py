@@ -5,7 +5,7 @@ from datetime import date
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuplanner.messages import Message, msg
@@ -19,6 +19,7 @@ from gpuplanner.ui.own_folder import OVERLAYS
 from gpuplanner.ui.palette.items import match
 from gpuplanner.ui.palette.providers import OWN_FILES
 from gpuplanner.ui.places import Context, Heading, Page, PageAction, Place
+from gpuplanner.ui.settings_page.own_measurements import OwnMeasurements
 from gpuplanner.ui.settings_page.presenter import GROUPS, Rate, SettingsPresenter
 from gpuplanner.ui.tokens import GAP, Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
@@ -60,6 +61,8 @@ class SettingsPage(Page):
         column.addWidget(self._rates)
         self._own = _OwnFiles(context)
         column.addWidget(self._own)
+        self.measured = OwnMeasurements(context)
+        column.addWidget(self.measured)
         column.addStretch(1)
         inner = QWidget()
         inner.setLayout(column)
@@ -96,6 +99,14 @@ class SettingsPage(Page):
     def panes(self) -> Sequence[QWidget]:
         return (self._search,)
 
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        # The Plan place keeps measurements too.
+        self.measured.refresh()
+
+    def close_page(self) -> None:
+        self.measured.stop()
+
     def leave(self) -> bool:
         if not self._search.text():
             return False
@@ -118,7 +129,9 @@ class SettingsPage(Page):
             card.setVisible(any(not row.isHidden() for row in rows))
         self._rates.setVisible(self._presenter.matches(query, CURRENCY))
         self._own.setVisible(self._own.matches(query))
-        self._nothing.setVisible(self._own.isHidden() and all(card.isHidden() for card, _ in self._cards))
+        self.measured.setVisible(self.measured.matches(query))
+        cards = (self._own, self.measured, *(card for card, _ in self._cards))
+        self._nothing.setVisible(all(card.isHidden() for card in cards))
 
     def _refresh(self) -> None:
         for row in self._rows:

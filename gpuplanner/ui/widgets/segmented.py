@@ -106,6 +106,12 @@ class Segmented(QWidget):
         margins = self.contentsMargins()
         return sum(b.sizeHint().width() for b in self._buttons.values()) + margins.left() + margins.right() + 2
 
+    def fit(self, segment: "_Segment") -> None:
+        """A label is another: it gets its part of the width."""
+        at = self._layout.indexOf(segment)
+        if at >= 0:
+            self._layout.setStretch(at, segment.stretch())
+
     def _clicked(self) -> None:
         self.choose(self.current())
         self.chosen.emit(self.current())
@@ -198,5 +204,6 @@ class _Segment(KeyboardFocus, QAbstractButton):
         self.setText(self._appearance.said(self.option.says))
         self.setAccessibleName(self._shown())
         self.setToolTip(self._appearance.text(self.option.tip) if self.option.tip else "")
+        self._box.fit(self)
         self.updateGeometry()
         self.update()

@@ -44,6 +44,16 @@ class FakeWorkspace:
         self.estimated: list[Plan] = []
         self.searched: list[Plan] = []
         self.none_fits = False
+        self.own: tuple[Any, ...] = ()
+
+    def own_in_use(self) -> tuple[Any, ...]:
+        return self.own
+
+    def measurements_changed(self) -> None:
+        """What the real one forgets is not kept here."""
+
+    def understood(self, run: Any, name: str, plan: Plan | None) -> Any:
+        raise InputError(msg("own.file.unknown", file=name))
 
     @property
     def presets(self) -> Mapping[str, Plan]:

@@ -1,0 +1,94 @@
+"""What a measurement is of and what it says, in words: for the card that asks and for the list of what is kept."""
+
+from collections.abc import Callable, Iterator
+
+from gpuplanner.catalog.entries import Gpu
+from gpuplanner.engine.own_links import OwnLink
+from gpuplanner.engine.own_measurements import OwnMeasurement
+from gpuplanner.engine.own_runs import LINK, Understood
+from gpuplanner.messages import Message, MessageValue, msg
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.plan_place.captions import metric_name
+from gpuplanner.ui.plan_place.wizard.fields import choice_text
+from gpuplanner.ui.widgets.key_value import Row
+from gpuplanner.units import Unit
+from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.serving import Serving
+from gpuplanner.workload.training import Training
+
+UNITS = {"tpot_s": Unit.SECOND, "ttft_s": Unit.SECOND, "step_s": Unit.SECOND}
+"""Of what is measured; the rest are tokens a second."""
+ModelName = Callable[[ModelChoice], str]
+
+
+def site_words(site: str, gpus: Callable[[str], Gpu | None]) -> str:
+    """The machine of a measurement by the name of its GPU: `8 × H100 SXM5 80GB`, with its nodes where it has several.
+
+    A site that cannot be read stands as it is.
+    """
+    nodes, _, rest = site.partition(" x ")
+    each, _, machine = rest.partition(" ")
+    gpu = gpus(machine.partition(" ")[0])
+    if gpu is None or not (nodes.isdecimal() and each.isdecimal()):
+        return site
+    one = f"{each} × {gpu.name}"
+    return one if nodes == "1" else f"{nodes} × ({one})"
+
+
+def run_words(measurement: OwnMeasurement | OwnLink, model_name: ModelName) -> Message:
+    """What was measured: model, software and load; of links what they are."""
+    if isinstance(measurement, OwnLink):
+        return msg("own.window.links", ranks=round(measurement.ranks))
+    workload = measurement.plan.workload
+    if isinstance(workload, Serving):
+        load = msg("own.window.at_once", count=workload.concurrency or 0)
+        if workload.concurrency is None:
+            load = msg("own.window.a_second", rate=f"{workload.request_rate:g}")
+        return msg(
+            "own.window.serving",
+            model=model_name(workload.model),
+            server=choice_text(workload.server),
+            input=f"{workload.input_tokens:,}",
+            output=f"{workload.output_tokens:,}",
+            load=load,
+        )
+    if isinstance(workload, Training):
+        return msg(
+            "own.window.training",
+            model=model_name(workload.model),
+            framework=choice_text(workload.framework),
+            method=choice_text(workload.method),
+            length=f"{workload.sequence_length:,}",
+            batch=f"{workload.global_batch:,}",
+        )
+    return msg(f"planui.kind.{workload.kind}")
+
+
+def measured_rows(understood: Understood, appearance: Appearance) -> Iterator[Row]:
+    """What was measured, each with what is estimated and by how much it is off."""
+    kept, made = understood.measurement, understood.estimate
+    if isinstance(kept, OwnLink) or made is None:
+        factor = understood.factors[LINK]
+        note = msg("own.window.link_factor", factor=f"{factor:.2f}")
+        yield Row(msg("own.window.busbw"), _rate(kept, appearance), note)
+        return
+    for name, factor in understood.factors.items():
+        figure = made.metrics[name]
+        said = str(appearance.show(figure.value, figure.unit))
+        note = msg("own.window.estimated", value=said, factor=f"{factor:.2f}")
+        yield Row(metric_name(name, appearance), str(appearance.show(kept.measured[name], figure.unit)), note)
+
+
+def measured_text(measurement: OwnMeasurement | OwnLink, appearance: Appearance) -> str:
+    """What was measured, in a line."""
+    if isinstance(measurement, OwnLink):
+        return f"{appearance.text('own.window.busbw')} {_rate(measurement, appearance)}"
+    return " · ".join(
+        f"{metric_name(name, appearance)} {appearance.show(value, UNITS.get(name, Unit.TOKEN_PER_S))}"
+        for name, value in measurement.measured.items()
+    )
+
+
+def _rate(measurement: OwnMeasurement | OwnLink, appearance: Appearance) -> MessageValue:
+    rate = measurement.bus_bytes_per_s if isinstance(measurement, OwnLink) else 0.0
+    return str(appearance.show(rate, Unit.BYTE_PER_S))
