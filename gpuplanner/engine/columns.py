@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,8 +27,13 @@ def taken(numbers: T, rows: Array) -> T:
 
 
 def _each(like: T, value: Callable[[str], Any]) -> T:
-    names = (field.name for field in fields(like))  # type: ignore[arg-type]  # a dataclass of numbers
-    return type(like)(**{name: value(name) for name in names})
+    return type(like)(*[value(name) for name in _names(type(like))])
+
+
+@cache
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    """The fields of a dataclass of numbers."""
+    return tuple(field.name for field in fields(kind))
 
 
 def _column(values: list[Any]) -> Any:

@@ -17,8 +17,9 @@ from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.training_inputs import HardwareNumbers, SoftwareNumbers
 from gpuplanner.engine.training_layouts import layouts_of
 from gpuplanner.engine.training_model import ModelNumbers
-from gpuplanner.engine.training_numbers import held_numbers, with_rates
+from gpuplanner.engine.training_numbers import held_numbers, tokens_a_second
 from gpuplanner.engine.training_rollout import known_trainer_shape
+from gpuplanner.engine.training_time import time_numbers
 from gpuplanner.engine.training_ways import Shape, TrainingWay, TrainingWays, layouts_on
 from gpuplanner.engine.verdict import comfortable
 from gpuplanner.figures import unrecorded
@@ -94,8 +95,15 @@ def _fastest_that_fits(
         return ways[int(np.argmin(needed))]
     if len(rows) == 1:
         return ways[int(rows[0])]
-    numbers = with_rates(model, software, hardware, taken(layouts, rows), taken(held, rows))
-    speed = numbers.tokens_per_s / reluctance(float(hardware.usable_bytes), needed[rows], highest_need)
+    part, kept, rollout = held.split, held.memory.kept, held.rollout
+    if len(rows) < len(ways):
+        layouts, part, kept, rollout = (
+            taken(layouts, rows), taken(part, rows), taken(kept, rows), taken(rollout, rows),
+        )  # fmt: skip
+    time = time_numbers(model, software, hardware, layouts, part, kept, rollout.seconds)
+    speed = tokens_a_second(layouts, layouts.useful_share, time) / reluctance(
+        float(hardware.usable_bytes), needed[rows], highest_need
+    )
     return ways[int(rows[np.argmax(speed)])]
 
 

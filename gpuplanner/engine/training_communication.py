@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 
 from gpuplanner.engine.formulas.collectives import (
+    all_gather_seconds,
+    all_reduce_seconds,
     distinct_nodes_share,
     network_send_seconds,
     send_seconds,
     spanning_all_to_all_seconds,
     spanning_seconds,
 )
-from gpuplanner.engine.formulas.elementwise import Condition, Number, maximum, minimum, where
+from gpuplanner.engine.formulas.elementwise import Condition, Number, always, maximum, minimum, where
 from gpuplanner.engine.formulas.training_time import (
     expert_dispatch_seconds,
     gradient_reduce_seconds,
@@ -67,6 +69,13 @@ def _spanning(
     hardware: HardwareNumbers,
     network_share: Number = 1.0,
 ) -> Number:
+    """A collective of `members` ranks, of which `in_node` lie in one node; `passes` 2 for an all-reduce."""
+    if always(members, 1.0):
+        return 0.0  # nothing to explain
+    if isinstance(hardware.gpus, float) and hardware.gpus <= hardware.gpus_per_node:
+        alone = all_reduce_seconds if passes > 1 else all_gather_seconds
+        share, latency_s = reach.share(in_node), reach.latency(in_node)
+        return alone(payload, members, hardware.link_bytes_per_s, share, latency_s)
     nodes = members / in_node
     return spanning_seconds(
         payload,
@@ -111,6 +120,8 @@ def _context_s(
     model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split
 ) -> Number:
     cp = layout.context_parallel
+    if always(cp, 1.0):
+        return 0.0  # nothing to explain
     hop = part.passed_tokens * model.kv_width * software.word_bytes / layout.tensor_parallel
     one = _sent(hop, part.context_in_node >= cp, hardware)
     return ring_seconds(one, cp, RING_PASSES + layout.full_recomputation, part.stage_layers)
@@ -120,6 +131,8 @@ def _expert_s(
     model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split
 ) -> Number:
     ep = layout.expert_parallel
+    if always(ep, 1.0):
+        return 0.0  # nothing to explain
     sent = part.passed_tokens * part.busiest_share
     payload = sent * model.dispatch_width * 0.5 * software.word_bytes / part.residual_shards
     nodes = ep / part.expert_in_node
@@ -143,6 +156,9 @@ def _sharded_s(
     model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split
 ) -> Number:
     """Gathering sharded weights forward and backward, and reducing the gradients, in one micro-batch."""
+    sharded = layout.shard_base if model.frozen else layout.shard_weights
+    if always(sharded, 0.0):
+        return 0.0  # nothing to explain
     members = part.shard_members
     in_node = minimum(part.data_in_node, members)
     gathered_each = minimum(software.frozen_weight_bytes, software.word_bytes) if model.frozen else software.word_bytes
@@ -166,7 +182,6 @@ def _sharded_s(
         hardware,
         software.gather_share,
     )
-    sharded = layout.shard_base if model.frozen else layout.shard_weights
     return sharded_seconds(sharded, gather, 2.0 + layout.reference_passes, reduce)
 
 
@@ -188,9 +203,11 @@ def _reduce_s(software: SoftwareNumbers, hardware: HardwareNumbers, layout: Layo
         hardware.network_all_gather,
         hardware,
     )
-    replicas = part.data_members / part.shard_members
-    shard = trained * software.reduced_bytes / part.shard_members
-    copies = _spanning(shard, 2.0, replicas, 1.0, hardware.all_reduce, hardware.network_all_reduce, hardware)
+    copies: Number = 0.0
+    if not always(layout.shard_in_node, 0.0):
+        replicas = part.data_members / part.shard_members
+        shard = trained * software.reduced_bytes / part.shard_members
+        copies = _spanning(shard, 2.0, replicas, 1.0, hardware.all_reduce, hardware.network_all_reduce, hardware)
     return gradient_reduce_seconds(once, layout.shard_weights, copies)
 
 
@@ -201,6 +218,8 @@ def _send_s(
 
     The slowest hand-over sets the pace: one that leaves a node, where one node does not hold all stages.
     """
+    if always(layout.pipeline_parallel, 1.0):
+        return 0.0  # nothing to explain
     inside = layout.tensor_parallel * part.data_members * layout.pipeline_parallel <= hardware.gpus_per_node
     payload = part.passed_tokens * model.hidden * software.word_bytes / part.residual_shards
     one = _sent(payload, inside, hardware)

@@ -24,7 +24,7 @@ from gpuplanner.engine.formulas.training_time import (
     training_tokens_per_s,
 )
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
-from gpuplanner.engine.training_memory import MemoryNumbers, memory_numbers
+from gpuplanner.engine.training_memory import ActivationNumbers, MemoryNumbers, memory_numbers
 from gpuplanner.engine.training_model import ModelNumbers
 from gpuplanner.engine.training_rollout import RolloutNumbers, rollout_numbers
 from gpuplanner.engine.training_split import Split, split
@@ -44,6 +44,17 @@ class TrainingNumbers:
     time: TimeNumbers
     tokens_per_s: Number
     tokens_per_s_per_gpu: Number
+    flops_per_token: Number
+    mfu: Number
+    hfu: Number
+
+
+@dataclass(frozen=True, slots=True)
+class RateNumbers:
+    """Time and rates of a run; see `TrainingNumbers`."""
+
+    time: TimeNumbers
+    tokens_per_s: Number
     flops_per_token: Number
     mfu: Number
     hfu: Number
@@ -82,11 +93,33 @@ def with_rates(
     held: HeldNumbers,
 ) -> TrainingNumbers:
     """Time and rates of layouts of which memory is known, and that with them."""
-    part, rollout, memory = held.split, held.rollout, held.memory
-    time = time_numbers(model, software, hardware, layout, part, memory.kept, rollout.seconds)
-    rate = layout.global_batch, layout.sequences_per_sample, layout.sequence_length
-    tokens_per_s = training_tokens_per_s(*rate, layout.useful_share, time.step)
-    passed_per_s = training_tokens_per_s(*rate, part.passed_share, time.step)
+    part, memory = held.split, held.memory
+    rates = rate_numbers(model, software, hardware, layout, part, memory.kept, held.rollout)
+    return TrainingNumbers(
+        split=part,
+        memory=memory,
+        time=rates.time,
+        tokens_per_s=rates.tokens_per_s,
+        tokens_per_s_per_gpu=tokens_per_s_per_gpu(rates.tokens_per_s, hardware.gpus),
+        flops_per_token=rates.flops_per_token,
+        mfu=rates.mfu,
+        hfu=rates.hfu,
+    )
+
+
+def rate_numbers(
+    model: ModelNumbers,
+    software: SoftwareNumbers,
+    hardware: HardwareNumbers,
+    layout: LayoutNumbers,
+    part: Split,
+    kept: ActivationNumbers,
+    rollout: RolloutNumbers,
+) -> RateNumbers:
+    """Time and rates alone."""
+    time = time_numbers(model, software, hardware, layout, part, kept, rollout.seconds)
+    tokens_per_s = tokens_a_second(layout, layout.useful_share, time)
+    passed_per_s = tokens_a_second(layout, part.passed_share, time)
     trained, reference = 1.0 - model.frozen, layout.reference_passes
     pairs = model.pair_flops, model.windowed_pair_flops
     unmasked = 1.0 - model.causal
@@ -101,13 +134,17 @@ def with_rates(
     done = hardware_flops_per_token(
         trained, reference, active, again, active - model.head_matrix, attention_again, computed
     )
-    return TrainingNumbers(
-        split=part,
-        memory=memory,
+    return RateNumbers(
         time=time,
         tokens_per_s=tokens_per_s,
-        tokens_per_s_per_gpu=tokens_per_s_per_gpu(tokens_per_s, hardware.gpus),
         flops_per_token=flops,
         mfu=flops_utilisation(tokens_per_s, flops, hardware.gpus, software.flop_per_s),
         hfu=flops_utilisation(passed_per_s, done, hardware.gpus, software.flop_per_s),
+    )
+
+
+def tokens_a_second(layout: LayoutNumbers, share: Number, time: TimeNumbers) -> Number:
+    """Tokens of a step, so many of each full sequence, over its time."""
+    return training_tokens_per_s(
+        layout.global_batch, layout.sequences_per_sample, layout.sequence_length, share, time.step
     )

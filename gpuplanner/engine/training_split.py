@@ -6,7 +6,7 @@ Ranks lie in the order TP, CP, DP, PP, as Megatron and torchtitan place them: TP
 from dataclasses import dataclass
 
 from gpuplanner.engine.formulas.activations import tokens_per_micro_batch
-from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum, where
+from gpuplanner.engine.formulas.elementwise import Number, always, maximum, minimum, where
 from gpuplanner.engine.formulas.moe import busiest_rank_tokens, largest_deviation
 from gpuplanner.engine.formulas.padding import passed_share, passed_tokens, sample_span
 from gpuplanner.engine.formulas.pipeline import (
@@ -60,6 +60,8 @@ class Split:
 
     def shards(self, switch: Number) -> tuple[Number, Number]:
         """Over how many ranks dense and expert states are divided where `switch` is 1; 1 where it is 0."""
+        if always(switch, 0.0):
+            return 1.0, 1.0
         return 1.0 + switch * (self.shard_members - 1.0), 1.0 + switch * (self.expert_shard_members - 1.0)
 
 
@@ -79,22 +81,27 @@ def split(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers)
     ends = ends + model.other_parameters
     dense = stage_parameters(model.layer_parameters, model.layers, stage_layers, ends, spare, tp)
     data_members = layout.data_parallel * cp
-    expert_tensor = where(ep <= data_members, tp, 1.0)
-    experts = rank_expert_parameters(model.expert_parameters, stage_layers, model.layers, ep, expert_tensor)
+    whole_experts = always(ep, 1.0)
+    expert_tensor = tp if whole_experts else where(ep <= data_members, tp, 1.0)
+    experts: Number = 0.0
+    if model.expert_parameters:
+        experts = rank_expert_parameters(model.expert_parameters, stage_layers, model.layers, ep, expert_tensor)
     adapters = model.adapters * stage_layers / model.layers / tp
     frozen = model.frozen > 0
     per_node = hardware.gpus_per_node
     tensor_in_node = minimum(tp, per_node)
     room = maximum(per_node / tp, 1.0)
     data_in_node = minimum(data_members, room)
-    expert_copies = maximum(data_members * tp / (ep * expert_tensor), 1.0)
-    in_node = where(layout.shard_in_node > 0, data_in_node, data_members)
+    expert_copies = data_members if whole_experts else maximum(data_members * tp / (ep * expert_tensor), 1.0)
+    in_node = data_members
+    if not always(layout.shard_in_node, 0.0):
+        in_node = where(layout.shard_in_node > 0, data_in_node, data_members)
     sequences = layout.micro_batch * layout.sequences_per_sample
     tokens = tokens_per_micro_batch(sequences, layout.sequence_length, cp)
     passed = passed_share(layout.length_share, sequences)
     computed = passed_tokens(tokens, passed)
     busiest: Number = 1.0
-    if model.experts:
+    if model.experts and not whole_experts:
         group = computed * ep
         chosen = busiest_rank_tokens(group, model.experts_per_token, model.experts, ep, largest_deviation(ep))
         busiest = chosen / group
@@ -120,8 +127,8 @@ def split(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers)
         data_in_node=data_in_node,
         expert_copies=expert_copies,
         shard_members=in_node,
-        expert_shard_members=minimum(expert_copies, in_node),
-        expert_in_node=minimum(ep, maximum(per_node / expert_tensor, 1.0)),
+        expert_shard_members=in_node if whole_experts else minimum(expert_copies, in_node),
+        expert_in_node=1.0 if whole_experts else minimum(ep, maximum(per_node / expert_tensor, 1.0)),
         expert_tensor=expert_tensor,
         tensor_in_node=tensor_in_node,
         context_in_node=minimum(cp, room),

@@ -47,3 +47,17 @@ def floor(a: Number) -> Number:
     if isinstance(a, np.ndarray):
         return np.floor(a)
     return float(a // 1)
+
+
+def always(value: Number, number: float) -> bool:
+    """Whether a number is this one in every way of running, so that what follows from it need not be worked out."""
+    return isinstance(value, float) and value == number
+
+
+def added(*terms: Number) -> Number:
+    """The sum in this order. Terms that are 0 in every way of running are left out: arrays do not go through them."""
+    total: Number = 0.0
+    for term in terms:
+        if isinstance(term, np.ndarray) or term:
+            total = total + term
+    return total

@@ -24,7 +24,7 @@ from gpuplanner.engine.training_hardware import hardware_numbers
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
 from gpuplanner.engine.training_layouts import layouts_of
 from gpuplanner.engine.training_model import model_numbers
-from gpuplanner.engine.training_numbers import HeldNumbers, held_numbers, with_rates
+from gpuplanner.engine.training_numbers import HeldNumbers, held_numbers, rate_numbers
 from gpuplanner.engine.training_ranges import memory_spread_of
 from gpuplanner.engine.training_rollout import trainer_gpus
 from gpuplanner.engine.training_run import text_sample
@@ -170,7 +170,15 @@ class TrainingSpace:
         """By machine the tokens a second, seconds of a step and utilisation of these rows of the layouts."""
         software = tabled([each.software for each in machines])
         hardware = replace(tabled([each.hardware for each in machines]), gpus=layouts.gpus[rows])
-        numbers = with_rates(self._model, software, hardware, taken(layouts.numbers, rows), taken(held, rows))
+        numbers = rate_numbers(
+            self._model,
+            software,
+            hardware,
+            taken(layouts.numbers, rows),
+            taken(held.split, rows),
+            taken(held.memory.kept, rows),
+            taken(held.rollout, rows),
+        )
         shape = len(machines), len(rows)
         columns = numbers.tokens_per_s, numbers.time.step, numbers.mfu
         rate, step_s, mfu = (np.broadcast_to(np.asarray(column), shape) for column in columns)
