@@ -27,7 +27,9 @@ def taken(numbers: T, rows: Array) -> T:
 
 
 def _each(like: T, value: Callable[[str], Any]) -> T:
-    return type(like)(*[value(name) for name in _names(type(like))])
+    kind: Any = type(like)
+    made: T = kind(*[value(name) for name in _names(kind)])
+    return made
 
 
 @cache
