@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QFontMetricsF, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QSizePolicy, QStyledItemDelegate, QWidget
 
+from gpuplanner.messages import Message
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
@@ -20,9 +21,18 @@ class ChoiceBox(KeyboardFocus, QComboBox):
 
     chosen = Signal(str)
 
-    def __init__(self, appearance: Appearance, options: Sequence[Option] = (), parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        appearance: Appearance,
+        options: Sequence[Option] = (),
+        parent: QWidget | None = None,
+        *,
+        empty: Message | None = None,
+    ) -> None:
+        """`empty` stands muted in the box while none is chosen."""
         super().__init__(parent)
         self._appearance = appearance
+        self._empty = empty
         self._options: tuple[Option, ...] = ()
         self._face = font(TextRole.BODY)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -93,8 +103,9 @@ class ChoiceBox(KeyboardFocus, QComboBox):
 
     def _shown(self) -> tuple[str, str, bool]:
         """The text, the note after it, and whether the text is muted since it stands for nothing chosen."""
-        option = self._options[self.currentIndex()] if self.currentIndex() >= 0 else None
-        return self.currentText(), option.note if option is not None else "", not self.isEnabled()
+        if self.currentIndex() < 0:
+            return self._appearance.text(self._empty) if self._empty is not None else "", "", True
+        return self.currentText(), self._options[self.currentIndex()].note, not self.isEnabled()
 
     def _activated(self, _index: int) -> None:
         self.chosen.emit(self.current())

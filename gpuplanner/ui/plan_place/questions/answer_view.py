@@ -15,10 +15,14 @@ from gpuplanner.ui.plan_place.results.figure_link import FigureLink
 from gpuplanner.ui.plan_place.results.why_tree import WhyTree
 from gpuplanner.ui.tokens import Verdict
 from gpuplanner.ui.widgets.card import line
+from gpuplanner.ui.widgets.figure_label import MISSING
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.notice_box import NoticeBox
 
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_BESIDE = 3
+"""So many columns at most stand beside each other; of a case with more values these stand below its name."""
 
 
 class AnswerView(QWidget):
@@ -73,7 +77,9 @@ class AnswerView(QWidget):
         layout.setSpacing(6)
         if answer.lines:
             layout.addLayout(self._figures(answer.lines))
-        if answer.table is not None:
+        if answer.table is not None and len(answer.table.columns) <= _BESIDE:
+            layout.addLayout(self._columns(answer.table))
+        elif answer.table is not None:
             for row in answer.table.rows:
                 layout.addWidget(line(self._appearance))
                 layout.addWidget(self._case(answer.table, row))
@@ -94,7 +100,7 @@ class AnswerView(QWidget):
         grid.setColumnStretch(0, 1)
         for at, one in enumerate(lines):
             name: Message = one.name or msg(f"answers.line.{one.id}")
-            grid.addWidget(Label(self._appearance, name, wrap=True), at, 0)
+            grid.addWidget(Label(self._appearance, name, ink=Ink.MUTED, wrap=True), at, 0)
             link = FigureLink(self._appearance)
             link.set_figure(one.figure, lacking=msg("answers.not_known"))
             link.setAccessibleName(f"{self._appearance.text(name)} {link.value_text()}")
@@ -102,15 +108,38 @@ class AnswerView(QWidget):
             grid.addWidget(link, at, 1, _RIGHT)
         return grid
 
+    def _columns(self, table: Table) -> QGridLayout:
+        """A table of few columns as it is read: a case in each row, its values below one another."""
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(14)
+        grid.setVerticalSpacing(4)
+        grid.setColumnStretch(0, 1)
+        across = len(table.columns)
+        for column, name in enumerate(table.columns):
+            head = Label(self._appearance, self._column(name), TextRole.LABEL, Ink.MUTED)
+            grid.addWidget(head, 1, column, _RIGHT if column else _LEFT)
+        grid.addWidget(line(self._appearance), 0, 0, 1, across)
+        for at, row in enumerate(table.rows):
+            grid.addWidget(line(self._appearance), 2 * at + 2, 0, 1, across)
+            role = TextRole.STRONG if row.best else TextRole.BODY
+            grid.addWidget(Label(self._appearance, self._name(row), role, wrap=True), 2 * at + 3, 0)
+            for column, cell in enumerate(row.cells, 1):
+                said = Label(self._appearance, self._cell(cell) or MISSING, TextRole.NUMBER)
+                grid.addWidget(said, 2 * at + 3, column, _RIGHT)
+        return grid
+
+    def _name(self, row: Row) -> str:
+        name = self._appearance.text(row.name)
+        return f"→ {name}" if row.best else name
+
     def _case(self, table: Table, row: Row) -> QWidget:
         """A case of a table: its name, and below it what it comes to, since columns side by side have no room here."""
         case = QWidget()
         layout = QVBoxLayout(case)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(1)
-        name = self._appearance.text(row.name)
-        mark = f"→ {name}" if row.best else name
-        layout.addWidget(Label(self._appearance, mark, TextRole.STRONG if row.best else TextRole.BODY, wrap=True))
+        role = TextRole.STRONG if row.best else TextRole.BODY
+        layout.addWidget(Label(self._appearance, self._name(row), role, wrap=True))
         parts = [
             f"{self._column(column)} {self._cell(cell)}"
             for column, cell in zip(table.columns[1:], row.cells, strict=True)

@@ -1,10 +1,11 @@
 """The card "Questions" of the Plan place: a question, what is typed in for it, its answer. Works nothing out itself."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, Protocol
 
-from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QGridLayout, QSizePolicy
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from gpuplanner.engine.answers.answer import Answer
 from gpuplanner.engine.answers.answering import Question
@@ -13,10 +14,12 @@ from gpuplanner.messages import InputError, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.background import Cancel, Jobs, Latest
 from gpuplanner.ui.fields.choice_box import ChoiceBox
-from gpuplanner.ui.fields.number_field import NumberField
+from gpuplanner.ui.fields.field import Field
 from gpuplanner.ui.plan_place.questions.answer_view import AnswerView
-from gpuplanner.ui.plan_place.questions.catalogue import INPUTS, Asked, question, questions_of
+from gpuplanner.ui.plan_place.questions.catalogue import Asked, question, questions_of
+from gpuplanner.ui.plan_place.questions.inputs import INPUTS, Given, Rates, Typed, make_field
 from gpuplanner.ui.tokens import Verdict
+from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.notice_box import NoticeBox
@@ -45,20 +48,21 @@ class QuestionsCard(Card):
         self._plan: Plan | None = None
         self._offered: tuple[Asked, ...] = ()
         self._asked: Asked | None = None
-        self._typed: dict[str, float] = {}
-        self.choice = ChoiceBox(appearance)
-        self.fields: dict[str, NumberField] = {}
-        self._grid = QGridLayout()
-        self._grid.setHorizontalSpacing(10)
-        self._hint = Label(appearance, msg("answers.card.choose"), ink=Ink.MUTED, wrap=True)
+        self._typed: dict[str, Given] = {}
+        self._open = False
+        self.choice = ChoiceBox(appearance, empty=msg("answers.card.choose"))
+        self.fields: dict[str, Field] = {}
+        self._plain, self._seldom = QWidget(), QWidget()
+        self.more = Button(appearance, "", ButtonKind.QUIET, icon="chevron-down", small=True)
+        self.more.clicked.connect(self._toggle)
+        self._hint = Label(appearance, "", ink=Ink.MUTED, wrap=True)
         self.problem = NoticeBox(appearance, "", Verdict.WARN)
         self.view = AnswerView(appearance)
-        self.body.addWidget(self.choice)
-        self.body.addLayout(self._grid)
-        for widget in (self._hint, self.problem, self.view):
+        for widget in (self.choice, self._plain, self.more, self._seldom, self._hint, self.problem, self.view):
             self.body.addWidget(widget)
-        self.problem.hide()
-        self.view.hide()
+        self.body.setAlignment(self.more, Qt.AlignmentFlag.AlignLeft)
+        for widget in (self._plain, self.more, self._seldom, self._hint, self.problem, self.view):
+            widget.hide()
         self.choice.chosen.connect(self.ask)
         appearance.languageChanged.connect(self._name_choice)
         self._name_choice()
@@ -70,8 +74,8 @@ class QuestionsCard(Card):
         return QSize(0, super().minimumSizeHint().height())
 
     @property
-    def typed(self) -> Mapping[str, float]:
-        """What was typed in for the question, in base units."""
+    def typed(self) -> Typed:
+        """What was typed in or chosen for the question, in base units."""
         return self._typed
 
     def show_estimate(self, estimate: Estimate) -> None:
@@ -99,25 +103,55 @@ class QuestionsCard(Card):
     def _choose(self, asked: Asked | None) -> None:
         self._asked = asked
         self._typed = {}
-        for field in self.fields.values():
-            self._grid.removeWidget(field)
-            field.hide()
-            field.deleteLater()
-        self.fields = {name: self._field(name) for name in (asked.inputs if asked else ())}
-        for at, field in enumerate(self.fields.values()):
-            self._grid.addWidget(field, at // _COLUMNS, at % _COLUMNS)
+        self._open = False
+        self.fields = {}
+        self._plain = self._laid_out(self._plain, asked.inputs if asked else ())
+        self._seldom = self._laid_out(self._seldom, asked.more if asked else ())
+        self._show_more()
         self.choice.choose(asked.id if asked else "")
         self.view.hide()
         self.problem.hide()
 
-    def _field(self, name: str) -> NumberField:
-        empty = msg("answers.card.needed" if self._asked and self._asked.needs == name else "answers.card.empty")
-        field = NumberField(self._appearance, msg(f"answers.input.{name}"), INPUTS[name], empty=empty)
-        field.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        field.changed.connect(lambda value, name=name: self._changed(name, value))
+    def _laid_out(self, before: QWidget, names: Sequence[str]) -> QWidget:
+        """The fields of these inputs, two beside each other, in the place of those that stood there."""
+        holder = QWidget()
+        grid = QGridLayout(holder)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(10)
+        for column in range(_COLUMNS):
+            grid.setColumnStretch(column, 1)
+        at = 0
+        for name in names:
+            field = self.fields[name] = self._field(name)
+            wide = isinstance(INPUTS[name], Rates)
+            at += at % _COLUMNS if wide else 0
+            grid.addWidget(field, at // _COLUMNS, at % _COLUMNS, 1, _COLUMNS if wide else 1, Qt.AlignmentFlag.AlignTop)
+            at += _COLUMNS if wide else 1
+        self.body.replaceWidget(before, holder)
+        before.hide()
+        before.deleteLater()
+        holder.setVisible(bool(names))
+        return holder
+
+    def _field(self, name: str) -> Field:
+        needed = self._asked is not None and name == self._asked.waits_for
+        field, given = make_field(self._appearance, name, msg(f"answers.card.{'needed' if needed else 'empty'}"))
+        field.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        given.connect(partial(self._changed, name))
         return field
 
-    def _changed(self, name: str, value: float | None) -> None:
+    def _toggle(self) -> None:
+        self._open = not self._open
+        self._show_more()
+
+    def _show_more(self) -> None:
+        seldom = self._asked.more if self._asked is not None else ()
+        self.more.setVisible(bool(seldom))
+        self.more.say(msg("planui.less") if self._open else msg("planui.more", count=len(seldom)))
+        self.more.set_icon("chevron-up" if self._open else "chevron-down")
+        self._seldom.setVisible(self._open and bool(seldom))
+
+    def _changed(self, name: str, value: Given | None) -> None:
         self._typed.pop(name, None)
         if value is not None:
             self._typed[name] = value
@@ -126,10 +160,13 @@ class QuestionsCard(Card):
     def _run(self) -> None:
         asked, plan = self._asked, self._plan
         self._answers.cancel()
-        waits = asked is None or (bool(asked.needs) and asked.needs not in self._typed)
+        waits = asked is not None and not asked.can_be_asked(self._typed)
         self._hint.setVisible(waits)
-        self._hint.say(msg(f"answers.card.type_{asked.needs}") if asked and waits else msg("answers.card.choose"))
-        if asked is None or plan is None or waits:
+        if asked is None or plan is None:
+            return
+        if waits:
+            self._hint.say(msg(f"answers.card.type_{asked.waits_for}"))
+            self.view.hide()
             return
         typed, workspace = dict(self._typed), self._workspace
 
