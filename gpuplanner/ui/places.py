@@ -133,6 +133,13 @@ class Page(QWidget):
     def close_page(self) -> None:
         """The window closes: stop what runs, save what is not saved."""
 
+    def carried(self) -> Any:
+        """What the page that is made in place of this one goes on with, such as what can be undone. None is nothing."""
+        return None
+
+    def carry_on(self, carried: Any) -> None:
+        """Go on with what the page before this one `carried`, as far as it still holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:

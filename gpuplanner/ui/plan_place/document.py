@@ -48,6 +48,17 @@ class PlanDocument(QObject):
         self.changed.emit("")
         self.undoChanged.emit()
 
+    @property
+    def history(self) -> UndoStack:
+        """What can be undone and done again."""
+        return self._undo
+
+    def go_on(self, history: UndoStack) -> None:
+        """Go on with what could be undone of this very plan before."""
+        self._undo = history
+        self._undo.close_step()
+        self.undoChanged.emit()
+
     def replace(self, plan: Plan, name: Message) -> None:
         """Take another state of this plan as one step that can be undone."""
         self._undo.close_step()

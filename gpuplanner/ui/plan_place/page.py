@@ -33,7 +33,7 @@ from gpuplanner.ui.plan_place.measured.card import MeasuredCard
 from gpuplanner.ui.plan_place.palette import PlanProvider
 from gpuplanner.ui.plan_place.picker import PickAction, Picker, PickItem
 from gpuplanner.ui.plan_place.pickers import choice_of_row, limit_items, machine_items, model_items, model_size
-from gpuplanner.ui.plan_place.presenter import PlanPresenter
+from gpuplanner.ui.plan_place.presenter import Carried, PlanPresenter
 from gpuplanner.ui.plan_place.questions.card import QuestionsCard
 from gpuplanner.ui.plan_place.results.results_view import ResultsView
 from gpuplanner.ui.plan_place.start_view import StartView
@@ -136,7 +136,7 @@ class PlanPage(Page):
         super().showEvent(event)
         # Other places pin and unpin too, and change what was measured.
         self._show_pins()
-        self.presenter.count_anew()
+        self.presenter.own.look()
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         return step(self, self.panes(), forward=forward) or super().focusNextPrevChild(forward)
@@ -167,6 +167,12 @@ class PlanPage(Page):
     def close_page(self) -> None:
         self.results.questions.stop()
         self.presenter.close()
+
+    def carried(self) -> Carried | None:
+        return self.presenter.carried()
+
+    def carry_on(self, carried: Carried) -> None:
+        self.presenter.carry_on(carried)
 
     def show_difference(self, plan_id: str) -> None:
         """Show how the open plan differs from another one of the shelf."""

@@ -4,8 +4,9 @@ It joins the document (edits, undo), its autosave, the outcome (estimate and sea
 widget.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -16,7 +17,7 @@ from gpuplanner.messages import InputError, Message, MessageValue, msg, without_
 from gpuplanner.store.plan_files import write_plan
 from gpuplanner.store.plans import PlanShelf, Revision
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.background import Cancel, Jobs, Latest
+from gpuplanner.ui.background import Cancel, Jobs
 from gpuplanner.ui.notices import NoticeAction, Notices
 from gpuplanner.ui.pins import MOST_PINS, PinKind, Pins, candidate_pin
 from gpuplanner.ui.plan_place.autosave import Autosave
@@ -26,11 +27,13 @@ from gpuplanner.ui.plan_place.edits import with_change, with_kind
 from gpuplanner.ui.plan_place.history.entries import History
 from gpuplanner.ui.plan_place.intake import Taken
 from gpuplanner.ui.plan_place.measured.asking import MeasuredAsking
+from gpuplanner.ui.plan_place.measured.counting import OwnInUse
 from gpuplanner.ui.plan_place.outcome import Outcome
 from gpuplanner.ui.plan_place.own_plans import OwnPlans
 from gpuplanner.ui.plan_place.plan_catalog import PlanCatalog
 from gpuplanner.ui.plan_place.plan_workspace import PlanWorkspace
 from gpuplanner.ui.plan_place.taking import Taking
+from gpuplanner.ui.plan_place.undo import UndoStack
 from gpuplanner.ui.plan_titles import Titles
 from gpuplanner.ui.settings import WINDOW, Settings
 from gpuplanner.ui.tokens import Verdict
@@ -43,6 +46,15 @@ LAST_PLAN = WINDOW + "plan"
 PLAN, PRESET, WITH = "plan/", "preset/", "with/"
 """What a path begins with: a plan of the shelf, a preset, or `with/gpu|instance|model/<id>`."""
 SAMPLE = "sample"
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A plan that was open, and what could be undone of it."""
+
+    path: str
+    plan: Plan
+    history: UndoStack
 
 
 class PlanPresenter(QObject):
@@ -85,9 +97,9 @@ class PlanPresenter(QObject):
         self.taking = Taking(jobs, notices, workspace, self)
         self.taking.taken.connect(self._taken)
         self.measured = MeasuredAsking(workspace, jobs, notices, self)
-        self.measured.kept.connect(self._kept)
-        self._counting = Latest(jobs)
-        self._counted: Sequence[object] | None = None
+        self.own = OwnInUse(workspace, jobs, self)
+        self.measured.kept.connect(self.own.expect)
+        self.own.changed.connect(self._count_anew)
         self.document.changed.connect(self._changed)
         self.autosave.saved.connect(self._saved)
         self.autosave.failed.connect(self._not_saved)
@@ -257,29 +269,24 @@ class PlanPresenter(QObject):
         self._ensure_open()
         self.measured.ask(run, name, self.plan)
 
-    def count_anew(self) -> None:
-        """Work the plan out again where other measurements count than before: they are changed elsewhere too."""
-
-        def work(_cancel: Cancel) -> Sequence[object]:
-            return self._workspace.own_in_use()
-
-        self._counting.run(work, self._count)
-
-    def _count(self, own: Sequence[object]) -> None:
-        changed = self._counted is not None and own != self._counted
-        self._counted = own
-        if changed and self._open:
-            self.outcome.work_out(self.plan)
-
-    def _kept(self) -> None:
-        self._counted = None
-        self.count_anew()
+    def _count_anew(self) -> None:
         if self._open:
             self.outcome.work_out(self.plan)
 
     def _ensure_open(self) -> None:
         if not self._open:
             self.new_plan(self._appearance.text("planui.new_name"), "serving")
+
+    # --- Going on after the catalog was read anew ---------------------------------------------------------------------
+
+    def carried(self) -> "Carried | None":
+        """The open plan with what can be undone, for the presenter that follows this one."""
+        return Carried(self.path, self.plan, self.document.history) if self._open else None
+
+    def carry_on(self, carried: "Carried") -> None:
+        """Go on with what could be undone, if the same plan is open in the same state."""
+        if self._open and self.path == carried.path and _unstamped(self.plan) == _unstamped(carried.plan):
+            self.document.go_on(carried.history)
 
     # --- Commands on the plan -----------------------------------------------------------------------------------------
 
@@ -346,7 +353,7 @@ class PlanPresenter(QObject):
         """The window closes: keep what has not been kept."""
         self.outcome.stop()
         self.measured.close()
-        self._counting.cancel()
+        self.own.close()
         self._workspace.store.hurry(hurried=False)
         self.autosave.flush(patient=True)
 
@@ -390,3 +397,8 @@ class PlanPresenter(QObject):
             self._arrived()
         self.plans.changed.emit()
         self.savedChanged.emit()
+
+
+def _unstamped(plan: Plan) -> Plan:
+    """A plan without what it was last worked out with: it is stamped when it is kept."""
+    return plan.model_copy(update={"catalog_hash": "", "app_version": ""})

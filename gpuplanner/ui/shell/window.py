@@ -54,6 +54,7 @@ class Window(QWidget):
         self._places = {place.id: place for place in (*places, *foot)}
         self._order = [place.id for place in places]
         self._pages: dict[str, Page] = {}
+        self._carried: dict[str, object] = {}
         self._history = History()
         appearance = context.appearance
         self.rail = Rail(appearance)
@@ -109,18 +110,21 @@ class Window(QWidget):
         self.go(Location(next((place for place in (last, first, *self._order) if place in self._order), HELP)))
 
     def renew_pages(self) -> None:
-        """Make the pages anew that were visited: what they know is not so any more. The person stays where they are."""
+        """Make the pages anew that were visited: what they know is not so any more. The person stays where they are.
+
+        What a page carries, the new one goes on with, whenever it is made.
+        """
         here = next((name for name, page in self._pages.items() if page is self.current_page()), "")
         path = self._pages[here].path() if here else ""
-        for page in self._pages.values():
+        for name, page in self._pages.items():
+            self._carried[name] = page.carried()
             page.close_page()
             self._stack.removeWidget(page)
             page.hide()
             page.deleteLater()
         self._pages.clear()
         if here:
-            page = self._page(here)
-            page.visit(path)
+            page = self._page(here, path)
             self._show(here, page)
 
     def open_files(self, paths: Sequence[str]) -> bool:
@@ -203,7 +207,7 @@ class Window(QWidget):
 
     # --- Pages --------------------------------------------------------------------------------------------------------
 
-    def _page(self, place_id: str) -> Page:
+    def _page(self, place_id: str, path: str = "") -> Page:
         if place_id not in self._pages:
             page = self._places[place_id].make(self.context)
             self._pages[place_id] = page
@@ -211,6 +215,11 @@ class Window(QWidget):
             page.headingChanged.connect(lambda: self._heading_changed(page))
             page.moved.connect(lambda _path: self._moved(place_id, page))
             page.workSaid.connect(self.status_bar.show_job)
+            if path:
+                page.visit(path)
+            carried = self._carried.pop(place_id, None)
+            if carried is not None:
+                page.carry_on(carried)
         return self._pages[place_id]
 
     def _show(self, place_id: str, page: Page) -> None:

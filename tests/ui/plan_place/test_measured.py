@@ -162,7 +162,7 @@ def test_what_is_switched_off_elsewhere_counts_no_more_when_the_page_is_shown(
     chat.measured.keep.click()
     settled(chat)
     assert chat.presenter.outcome.worked.estimate.own is not None
-    qtbot.waitUntil(lambda: chat.presenter._counted is not None)
+    qtbot.waitUntil(lambda: chat.presenter.own._counted is not None)
     switch_own(real.home, read_own(real.home)[0][0].id, used=False)
     real.measurements_changed()
     chat.hide()
