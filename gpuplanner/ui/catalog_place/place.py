@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gpuplanner.catalog.search import EntryKind
@@ -61,7 +62,7 @@ class EntryProvider:
             PaletteItem(
                 f"catalog.{hit.kind.value}.{hit.id}",
                 hit.title(self._appearance.language),
-                lambda wanted=f"{hit.kind.value}/{hit.id}": self._go(Location(CATALOG_PLACE, wanted)),  # type: ignore[misc]  # bound by its default
+                partial(self._go, Location(CATALOG_PLACE, f"{hit.kind.value}/{hit.id}")),
                 note=hit.detail,
                 icon=_ICONS[hit.kind],
                 score=(_BY_NAME if match(query, hit.title(self._appearance.language)) else _OTHERWISE) - 0.01 * rank,

@@ -1,6 +1,7 @@
 """What the window itself puts into the palette: places, the actions of the page in sight, settings, help."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from gpuplanner.messages import Message, msg
 from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, THEME
@@ -52,7 +53,7 @@ class ActionProvider:
                 PaletteItem(
                     f"place.{place.id}",
                     self._appearance.text(says),
-                    lambda wanted=place.id: self._go(Location(wanted)),  # type: ignore[misc]  # bound by its default
+                    partial(self._go, Location(place.id)),
                     icon=place.icon,
                     shortcut=place.shortcut or PLACE_KEYS.format(number=number),
                     score=match(query, *self._appearance.texts(says), *self._appearance.texts(place.title)),
@@ -87,7 +88,7 @@ class SettingProvider:
                     PaletteItem(
                         f"setting.{setting.key}.{choice}",
                         self._appearance.text(says),
-                        lambda s=setting, c=choice: self._appearance.choose(s, c),  # type: ignore[misc]  # bound by defaults
+                        partial(self._appearance.choose, setting, choice),
                         icon="settings",
                         score=match(query, *self._appearance.texts(says)),
                     )
@@ -113,7 +114,7 @@ class GlossaryProvider:
             PaletteItem(
                 f"term.{term.id}",
                 self._appearance.text(term.name),
-                lambda wanted=term.path: self._go(Location("help", wanted)),  # type: ignore[misc]  # bound by its default
+                partial(self._go, Location("help", term.path)),
                 note=self._appearance.text(term.meaning),
                 icon="circle-help",
                 score=match(query, *self._appearance.texts(term.name)) * 0.9,
