@@ -83,7 +83,7 @@ def _table(plan: Plan, candidates: tuple[Candidate, ...], context: Context) -> l
 
 def _way(candidate: Candidate, context: Context) -> str:
     """The way of running, and whether the person measured this very run."""
-    measured = context.text("own.measured_by_you") if candidate.own is not None else ""
+    measured = context.text(candidate.own_mark) if candidate.own_mark is not None else ""
     return " · ".join(part for part in (way_name(candidate.way, context), measured) if part)
 
 

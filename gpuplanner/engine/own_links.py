@@ -18,6 +18,8 @@ from gpuplanner.figures import Certainty, Figure, Origin
 from gpuplanner.messages import InputError, msg
 from gpuplanner.units import Unit
 
+OF_LINKS = msg("own.origin_links")
+"""What is said of the origin of a factor that measured links give."""
 FURTHEST = 20.0
 """Links of a machine with a fault may be slower by so much; beyond it the table is of another machine."""
 WITH_STEP: Mapping[str, Mapping[str, int]] = {
@@ -90,4 +92,4 @@ def _times(figure: Figure, factor: float) -> Figure:
 
 def _origin(link: OwnLink) -> Origin:
     source = Source("own", link.name, link.date, user=True)
-    return Origin(Certainty.USER, Fact(1.0, Unit.RATIO, source), msg("own.origin"))
+    return Origin(Certainty.USER, Fact(1.0, Unit.RATIO, source), OF_LINKS)

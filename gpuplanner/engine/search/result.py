@@ -7,8 +7,9 @@ from enum import StrEnum
 from gpuplanner.catalog.entries import Gpu, Instance
 from gpuplanner.engine.estimate import Fit, Way
 from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.own_links import OF_LINKS
 from gpuplanner.figures import Origin
-from gpuplanner.messages import Message
+from gpuplanner.messages import Message, msg
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
 
@@ -57,6 +58,13 @@ class Candidate:
     metrics: Mapping[str, float]
     own: Origin | None = None
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def own_mark(self) -> Message | None:
+        """What is said beside numbers that a person measured, or whose links they measured; None of any other."""
+        if self.own is None:
+            return None
+        return msg("own.links_measured_by_you" if self.own.note == OF_LINKS else "own.measured_by_you")
 
     @property
     def usd_per_hour(self) -> float | None:

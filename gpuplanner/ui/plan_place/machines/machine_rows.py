@@ -258,7 +258,7 @@ def _machine_look(value: Any, appearance: Appearance) -> Look:
     if own is not None and own.fact is not None:
         source = own.fact.source
         tip.append(appearance.text("planui.measured_by_you.tip", file=source.citation, date=source.date))
-        offer = f"{appearance.text('own.measured_by_you')} · {offer}"
+        offer = f"{appearance.said(value.candidate.own_mark or '')} · {offer}"
     tip.append(appearance.text("planui.pin.tip"))
     mark = "" if VERDICTS[value.candidate.fit] is Verdict.PASS else "!"
     return Look(
