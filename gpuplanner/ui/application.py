@@ -195,7 +195,7 @@ def main(argv: Sequence[str]) -> int:
     catch_crashes(session.appearance, lambda: session.window)
     first = SingleInstance(name)
     first.handed.connect(session.raise_window)
-    session.window.restore_geometry()
+    session.window.kept_geometry.restore()
     session.window.show()
     session.begin(files)
     code = application.exec()

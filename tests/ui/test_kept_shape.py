@@ -69,7 +69,7 @@ def test_a_window_of_any_kept_size_is_on_a_screen(open_session: Any, settings: M
     areas = [screen.geometry() for screen in QGuiApplication.screens()]
     for value in values():
         settings.keep("window.geometry", value)
-        session.window.restore_geometry()
+        session.window.kept_geometry.restore()
         assert any(area.intersects(session.window.geometry()) for area in areas), value
     session.window.showNormal()
 

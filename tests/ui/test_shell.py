@@ -417,7 +417,7 @@ def test_geometry_is_kept_and_restored(window, settings, open_session):
     window.close()
     assert settings.kept("window.geometry")[2:4] == [1111, 777]
     again = open_session()
-    again.window.restore_geometry()
+    again.window.kept_geometry.restore()
     screen = QGuiApplication.primaryScreen().availableGeometry()
     assert again.window.width() == max(900, min(1111, screen.width()))
     assert again.window.height() == max(560, min(777, screen.height()))
@@ -437,7 +437,7 @@ def test_geometry_is_kept_and_restored(window, settings, open_session):
 )
 def test_a_window_is_never_lost(session, settings, kept):
     settings.keep("window.geometry", kept)
-    session.window.restore_geometry()
+    session.window.kept_geometry.restore()
     assert session.window.width() >= 900
     centre = session.window.geometry().topLeft() + QPoint(40, 20)
     assert any(s.geometry().contains(centre) for s in QGuiApplication.screens())
@@ -451,8 +451,8 @@ def test_the_frame_of_the_system_does_not_move_the_window_at_each_start(window, 
     monkeypatch.setattr(window, "move", lambda x, y: moves.append((x, y)))
     monkeypatch.setattr(QScreen, "availableGeometry", lambda _self: QRect(0, 0, 1600, 1000))
     for _start in range(3):
-        window._save_geometry()
-        window.restore_geometry()
+        window.kept_geometry.save()
+        window.kept_geometry.restore()
     assert moves == [(119, 60)] * 3, "where the frame was, and there the frame comes again"
 
 

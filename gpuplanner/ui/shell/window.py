@@ -17,15 +17,15 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from gpuplanner.messages import Message, msg
-from gpuplanner.ui.background import Coalescer
 from gpuplanner.ui.notices import NoticeAction
 from gpuplanner.ui.painting import painter_for
 from gpuplanner.ui.palette.items import PaletteProvider
 from gpuplanner.ui.palette.search import PaletteSearch
 from gpuplanner.ui.palette.view import PaletteView
 from gpuplanner.ui.places import Context, Location, Page, Place
-from gpuplanner.ui.settings import WINDOW, is_pixels
+from gpuplanner.ui.settings import WINDOW
 from gpuplanner.ui.shell.drop_veil import DropVeil
+from gpuplanner.ui.shell.geometry import KeptGeometry
 from gpuplanner.ui.shell.history import History
 from gpuplanner.ui.shell.layout_reset import reset_layout
 from gpuplanner.ui.shell.rail import Rail
@@ -41,7 +41,6 @@ NOTICES = "notices"
 """The path of the list of notices on the help page."""
 _KEYS_OF_THE_WINDOW = frozenset(shortcut.keys for shortcut in SHORTCUTS)
 _LAST = WINDOW + "place"
-_SIZE = WINDOW + "geometry"
 
 
 class Window(QWidget):
@@ -56,6 +55,7 @@ class Window(QWidget):
         self._pages: dict[str, Page] = {}
         self._carried: dict[str, object] = {}
         self._history = History()
+        self.kept_geometry = KeptGeometry(self, context.settings)
         appearance = context.appearance
         self.rail = Rail(appearance)
         self.top_bar = TopBar(appearance)
@@ -179,8 +179,6 @@ class Window(QWidget):
         context.notices.cleared.connect(self._count_notices)
         context.appearance.languageChanged.connect(self._render)
         context.appearance.themeChanged.connect(self.update)
-        self._frame = (0, 0)
-        self._keep_geometry = Coalescer(self._save_geometry, self, 400)
         self._count_notices()
 
     def _bind_keys(self) -> None:
@@ -339,7 +337,7 @@ class Window(QWidget):
         QTimer.singleShot(0, self, lambda: self.open_files(paths))
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        self._save_geometry()
+        self.kept_geometry.save()
         for page in self._pages.values():
             page.close_page()
         super().closeEvent(event)
@@ -355,53 +353,16 @@ class Window(QWidget):
 
     # --- Shape and texts ----------------------------------------------------------------------------------------------
 
-    def restore_geometry(self) -> None:
-        """As large as it was and where it was, as far as the screens of today have it."""
-        kept = self.context.settings.kept(_SIZE)
-        known = isinstance(kept, list) and len(kept) == 7 and all(map(is_pixels, kept))
-        screen = QGuiApplication.primaryScreen().availableGeometry()
-        if not known:
-            self.resize(min(1440, screen.width() - 40), min(900, screen.height() - 60))
-            return
-        x, y, width, height, beside, above, maximised = kept
-        found = (s.availableGeometry() for s in QGuiApplication.screens())
-        screen = next((area for area in found if area.contains(x + 40, y + 20)), screen)
-        # The frame of the system belongs to the window: all of it is on the screen, and its title can be gripped.
-        width = max(self.minimumWidth(), min(width, screen.width() - 2 * beside))
-        height = max(self.minimumHeight(), min(height, screen.height() - above - beside))
-        self.resize(width, height)
-        self.move(
-            max(screen.left(), min(x, screen.right() - width - 2 * beside)),
-            max(screen.top(), min(y, screen.bottom() - height - above - beside)),
-        )
-        if maximised:
-            self.showMaximized()
-
     def reset_layout(self) -> None:
         """Size, panes and columns as at first; a notice offers to undo it."""
-        area, maximised = self.geometry(), self.isMaximized()
         undo_panes = reset_layout(self, self.context.settings)
-        self.context.settings.forget(_SIZE)
-        self.showNormal()
-        self.restore_geometry()
+        undo_size = self.kept_geometry.reset()
 
         def undo() -> None:
             undo_panes()
-            self.setGeometry(area)
-            if maximised:
-                self.showMaximized()
+            undo_size()
 
         self.context.notices.say(msg("settings.reset_layout.done"), Verdict.PASS, NoticeAction(msg("ui.undo"), undo))
-
-    def _save_geometry(self) -> None:
-        if not self.isMaximized():
-            inner, outer = self.geometry(), self.frameGeometry()
-            self._frame = (inner.left() - outer.left(), inner.top() - outer.top())
-        # Where its frame is: that is what `move` takes.
-        area = self.normalGeometry() if self.isMaximized() else self.geometry()
-        beside, above = self._frame
-        numbers = [area.x() - beside, area.y() - above, area.width(), area.height(), beside, above]
-        self.context.settings.keep(_SIZE, [*numbers, int(self.isMaximized())])
 
     def _count_notices(self) -> None:
         self.status_bar.show_notices(len(self.context.notices.kept))
