@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Gpu, GpuProperty
@@ -12,6 +12,7 @@ from gpuplanner.engine.diffusion_rates import BITS, EIGHT_BITS, TABLE
 from gpuplanner.engine.diffusion_train_run import Run, run_of, stored_precision, training_phases, training_seconds
 from gpuplanner.engine.estimate import Estimate, Fit
 from gpuplanner.engine.feed import Sample, feed_of
+from gpuplanner.engine.formulas.data import images_per_core_second
 from gpuplanner.engine.formulas.gpu_memory import slice_memory_bytes
 from gpuplanner.engine.goals import goals_of
 from gpuplanner.engine.host import Duty
@@ -178,4 +179,8 @@ def _sample(work: DiffusionTraining, frames: float, efficiencies: Efficiencies) 
     """A sample on its way to the GPU: a core decodes the frames of a clip one after the other; latents are ready."""
     if work.cached:
         return Sample(work.sample_bytes)
-    return Sample(work.sample_bytes, efficiencies.constants(TABLE, "data")["images_per_core_s"] / frames)
+    data = efficiencies.constants(TABLE, "data")
+    each = images_per_core_second(
+        float(frames), data["cropped_per_core_s"], work.sample_bytes, data["decoded_bytes_per_core_s"]
+    )
+    return Sample(work.sample_bytes, cast(float, each))

@@ -94,6 +94,12 @@ class Way:
     replicas: int = 1
     micro_batch: int = 1
     choices: Mapping[str, str] | None = None
+    prefill_workers: int = 0
+
+    @property
+    def workers(self) -> str:
+        """How many replicas only read prompts and how many answer ("1P3D"); empty where each does both."""
+        return f"{self.prefill_workers}P{self.replicas - self.prefill_workers}D" if self.prefill_workers else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,9 +43,10 @@ FIELD_OF_TERM = {
 """Terms of formulas that a person's input has another name for."""
 FIELDS_OF_TERM = {
     "items": ("steps", "frames"),
-    "bytes_per_item": ("moved_bytes", "item_bytes"),
+    "bytes_per_item": ("moved_bytes", "item_bytes", "image_bytes", "sample_bytes", "read_bytes"),
     "flops_per_item": ("flops",),
     "items_per_step": ("at_once",),
+    "item_bytes": ("image_bytes", "sample_bytes"),
     "part_bytes": ("resident_bytes", "scene_bytes"),
     "part_s": ("fixed_frame_s",),
     "payload_bytes": ("exchanged_bytes",),

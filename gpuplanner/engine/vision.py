@@ -4,12 +4,13 @@ Every GPU works on images of its own; in training they sum up their gradients, m
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.networks import VisionNetwork
 from gpuplanner.engine.estimate import Estimate, Fit, Limit
 from gpuplanner.engine.feed import Sample, feed_of
+from gpuplanner.engine.formulas.data import images_per_core_second
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gpu_memory import phase_bytes, slice_memory_bytes
 from gpuplanner.engine.formulas.training_memory import process_overhead_bytes
@@ -142,7 +143,10 @@ def _sample(work: Vision, efficiencies: Efficiencies) -> Sample:
         case VisionData.READY:
             return Sample(0.0)
         case VisionData.CPU:
-            return Sample(work.image_bytes, data["images_per_core_s"])
+            each = images_per_core_second(
+                1.0, data["cropped_per_core_s"], work.image_bytes, data["decoded_bytes_per_core_s"]
+            )
+            return Sample(work.image_bytes, cast(float, each))
         case VisionData.GPU:
             return Sample(work.image_bytes, data["decoded_on_gpu_per_core_s"])
 

@@ -58,7 +58,8 @@ def estimated(shipped_catalog, shipped_efficiencies) -> Estimated:
             subject = model.network or model.architecture
             fields = fields | {"model": ModelChoice(catalog_id=model.id)}
         plan = Plan.model_validate({"workload": {"kind": kind} | fields})
-        return how(plan, subject, machine, shipped_efficiencies)
+        found: Estimate = how(plan, subject, machine, shipped_efficiencies)
+        return found
 
     return made
 
@@ -212,7 +213,7 @@ def test_a_workload_without_workers_reads_and_prepares_while_the_gpus_wait(estim
     none = estimated("vision", workers=0, **fields)
     check(none)
     assert {part.id for part in none.time if part.id in LIMITS} == {"data_read", "data_prepare"}
-    read, prepare = 256 * 8 * 110e3 / 2e9, 256 / 100
+    read, prepare = 256 * 8 * 110e3 / 2e9, 256 * (110e3 / 5e7 + 1 / 128)
     assert none.metrics["vision_step_s"].value == pytest.approx(busy + read + prepare)
     assert "data.no_workers" in said(none)
 

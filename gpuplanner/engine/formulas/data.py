@@ -58,6 +58,18 @@ def read_wait_seconds(data_read_s: Number, hidden_s: Number) -> Number:
     return maximum(data_read_s - hidden_s, 0.0)
 
 
+@formula(
+    Unit.PER_S,
+    "1 / (frames / cropped_per_core_s + item_bytes / decoded_bytes_per_core_s)",
+    "decoding follows what is stored, cropping and varying what the network sees",
+)
+def images_per_core_second(
+    frames: Number, cropped_per_core_s: Number, item_bytes: Number, decoded_bytes_per_core_s: Number
+) -> Number:
+    """Images, or clips of so many frames, that one core decodes, crops and varies in a second."""
+    return 1.0 / (frames / cropped_per_core_s + item_bytes / decoded_bytes_per_core_s)
+
+
 @formula(Unit.COUNT, "vcpus / threads_per_core")
 def host_cores(vcpus: Number, threads_per_core: Number) -> Number:
     """Physical cores behind so many threads."""
