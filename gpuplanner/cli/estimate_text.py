@@ -92,7 +92,9 @@ def way_name(way: Way, context: Context) -> str:
         "DP": way.data_parallel,
     }
     parts = [f"{name} {degree}" for name, degree in degrees.items() if degree > 1]
-    if way.replicas > 1:
+    if way.workers:
+        parts.append(way.workers)
+    elif way.replicas > 1:
         parts.append(context.text("cli.replicas", count=way.replicas))
     return " · ".join(parts)
 

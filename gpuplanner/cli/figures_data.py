@@ -60,6 +60,7 @@ def way_data(way: Way) -> dict[str, Any]:
         "expert_parallel": way.expert_parallel,
         "data_parallel": way.data_parallel,
         "replicas": way.replicas,
+        "prefill_workers": way.prefill_workers,
         "micro_batch": way.micro_batch,
         "choices": dict(way.choices or {}),
     }

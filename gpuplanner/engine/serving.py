@@ -15,6 +15,8 @@ from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gpu_memory import phase_bytes
 from gpuplanner.engine.limit_shares import limit_shares
 from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.serving_apart import SERVED
+from gpuplanner.engine.serving_apart_remarks import apart_remarks, apart_spreads
 from gpuplanner.engine.serving_choice import best_way, ways_on
 from gpuplanner.engine.serving_drafting import drafting_spreads, served_numbers
 from gpuplanner.engine.serving_drafting_remarks import drafting_remarks, idle_layers
@@ -76,13 +78,16 @@ def estimate_serving(
     if way is None:
         way = best_way(ways_on(machine, model, workload), workload, numbers, found.numbers, server, load)
     result = serving_numbers(numbers, found.numbers, server, load, way)
-    alone = load.request_per_s is None and load.concurrency <= way.replicas
+    alone = load.request_per_s is None and load.concurrency <= way.answering
     name = profile or workload.server.value
     rung, first_rung = rungs_of(efficiencies, name, found.rung, bool(alone))
     if server.offload_bytes:
         rung = first_rung = Rung.ROOFLINE
     spreads = spreads_of(efficiencies, rung, bool(alone), found.rung, name, first_rung)
     said = tuple(borrowed_remarks(workload, efficiencies, bool(alone)))
+    if result.apart is not None:
+        spreads = apart_spreads(spreads, efficiencies)
+        said += tuple(apart_remarks(workload, machine, result, result.apart))
     if numbers.draft is not None:
 
         def other(changed: ModelNumbers) -> ServingNumbers:
@@ -144,10 +149,19 @@ def _memory(
     drafter = part("drafter", numbers.drafter_bytes)
     activations, graphs = part("activations", numbers.activation_bytes), part("graphs", numbers.graph_bytes)
     held = part("cache", cache)
+    answering: tuple[Part, ...] = (weight, drafter, runtime, graphs, held)
+    reading, peak = held, "prefill"
+    if result.apart is not None:
+        # On GPUs of their own, each of which is started with the same flags.
+        prompts = serving_pool.live_cache_bytes(
+            result.apart.prompts, result.apart.transfer_bytes, way.attention_ranks, numbers.pool_bytes
+        )
+        reading, peak = part("cache", prompts), "decode"
+        answering = (*answering, activations)
     phases = (
         _phase("load", (weight, drafter, runtime)),
-        _phase("prefill", (weight, drafter, runtime, graphs, held, activations)),
-        _phase("decode", (weight, drafter, runtime, graphs, held)),
+        _phase("prefill", (weight, drafter, runtime, graphs, reading, activations)),
+        _phase("decode", answering),
     )
     other = beside_weights(numbers)
     return Memory(
@@ -155,7 +169,7 @@ def _memory(
         needed=with_certain_part(needed, other, Unit.BYTE, spread),
         reserved=with_certain_part(reserved, other * (1 - server.whole), Unit.BYTE, spread),
         phases=phases,
-        peak_phase="prefill",
+        peak_phase=peak,
     )
 
 
@@ -181,7 +195,9 @@ def _fit(
     if fit is Fit.DOES_NOT_FIT:
         return fit, reason
     numbers, share = result.memory, float(server.memory_share)
-    offered = None if load.request_per_s is not None else load.concurrency / way.replicas
+    offered = None if load.request_per_s is not None else load.concurrency / way.answering
+    if result.apart is not None and float(result.apart.under_way) >= load.concurrency * SERVED:
+        offered = None
     lack = pool_lack(numbers, result.resident, result.places, offered, spreads.beside_weights)
     if lack is PoolLack.ONE_REQUEST:
         held = longest_request_tokens(model, server, way, numbers.cache_layers, numbers.pool_bytes)
@@ -208,8 +224,8 @@ def _room(
     metrics["kv_bytes_per_token"] = certain(per_token, Unit.BYTE_PER_TOKEN)
     tokens = kv_cache.pool_tokens(numbers.pool_bytes, per_token)
     metrics["kv_pool_tokens"] = pool_figure(numbers, per_token, tokens, Unit.TOKEN, spread)
-    at_once = serving_pool.concurrent_requests(numbers.pool_bytes, numbers.reserved_sequence_bytes, way.replicas)
-    per_request = numbers.reserved_sequence_bytes / way.replicas
+    at_once = serving_pool.concurrent_requests(numbers.pool_bytes, numbers.reserved_sequence_bytes, way.answering)
+    per_request = numbers.reserved_sequence_bytes / way.answering
     metrics["max_concurrency"] = pool_figure(numbers, per_request, at_once, Unit.COUNT, spread)
     longest = longest_request_tokens(model, server, way, numbers.cache_layers, numbers.pool_bytes)
     most = float(architecture.max_positions or longest)
@@ -261,6 +277,7 @@ def _way(way: WayNumbers, workload: Serving, model: ModelArchitecture, precision
         expert_parallel=int(way.expert_parallel),
         data_parallel=int(way.attention_ranks),
         replicas=int(way.replicas),
+        prefill_workers=int(way.prefill_workers),
         choices={
             "server": workload.server.value,
             "weights": precision,

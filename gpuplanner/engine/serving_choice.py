@@ -4,12 +4,15 @@ Of the ways in which the server starts, those that hold all requests and keep th
 the way that gives the most tokens a second, which for a given number of clients is also the quickest.
 """
 
+from dataclasses import replace
 from math import gcd, inf
 
 import numpy as np
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.serving_apart import SERVED
+from gpuplanner.engine.serving_flags import heeded
 from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers, stack
 from gpuplanner.engine.serving_numbers import serving_numbers
 from gpuplanner.engine.serving_ways import COPIES, Degrees, Shape, serving_ways, splits
@@ -19,6 +22,8 @@ from gpuplanner.workload.serving import Server, Serving
 
 LAYERS_ONLY = frozenset({Server.LLAMA_CPP, Server.TRANSFORMERS, Server.EXLLAMA})
 """Servers that spread a model over GPUs by layers, not by splitting matrices."""
+MOST_SPLITS = 32
+"""How many ways to divide replicas into those that read and those that answer are tried on one machine."""
 TENSORS_ONLY = frozenset({Server.LMDEPLOY})
 """Servers that split matrices and nothing else: TurboMind has no pipeline stages and spreads no experts."""
 
@@ -36,11 +41,13 @@ def shape_of(model: ModelArchitecture) -> Shape:
 def degrees_of(workload: Serving) -> Degrees:
     """The parallel degrees that a plan fixes for its server."""
     tensor, attention, spread = workload.tensor_parallel, workload.attention_ranks, workload.expert_parallel
+    understood = heeded(workload)
+    apart = understood.disaggregated, understood.prefill_workers
     if workload.server in LAYERS_ONLY:
         tensor, attention, spread = tensor or 1, 1, False
     if workload.server in TENSORS_ONLY:
-        return Degrees(tensor, 1, 1, False)
-    return Degrees(tensor, workload.pipeline_parallel, attention, spread)
+        return Degrees(tensor, 1, 1, False, *apart)
+    return Degrees(tensor, workload.pipeline_parallel, attention, spread, *apart)
 
 
 def ways_on(machine: Machine, model: ModelArchitecture, workload: Serving) -> list[WayNumbers]:
@@ -59,6 +66,8 @@ def ways_on(machine: Machine, model: ModelArchitecture, workload: Serving) -> li
                 ways.append(WayNumbers(tensor, pipeline, float(groups * beside), *split))
     if not ways:
         ways = _partial(machine, shape, degrees)
+    if degrees.apart and ways:
+        return _apart(machine, list(dict.fromkeys(ways)), degrees)
     if not ways:
         raise InputError(
             msg(
@@ -70,6 +79,24 @@ def ways_on(machine: Machine, model: ModelArchitecture, workload: Serving) -> li
             )
         )
     return ways
+
+
+def _apart(machine: Machine, ways: list[WayNumbers], asked: Degrees) -> list[WayNumbers]:
+    """The same ways, each with every number of workers that read prompts (some of many), or the one asked for."""
+    if machine.nodes > 1 and machine.host.network_bytes_per_s is None:
+        raise InputError(msg("serving.transfer_unknown", nodes=machine.nodes))
+    found = []
+    for way in ways:
+        most = int(way.replicas) - 1
+        if asked.prefill_workers is not None:
+            counts = [asked.prefill_workers] if asked.prefill_workers <= most else []
+        else:
+            counts = list(range(1, most + 1, max(most // MOST_SPLITS, 1)))
+        found += [replace(way, prefill_workers=float(count)) for count in counts]
+    if not found:
+        most = max(int(way.replicas) for way in ways)
+        raise InputError(msg("serving.too_few_workers", replicas=most, readers=asked.prefill_workers or 1))
+    return found
 
 
 def _partial(machine: Machine, shape: Shape, asked: Degrees) -> list[WayNumbers]:
@@ -107,6 +134,8 @@ def best_way(
         )
     )  # fmt: skip
     waits = load.concurrency / replicas > places
+    if numbers.apart is not None:
+        waits = np.asarray(numbers.at_work) < load.concurrency * SERVED
     queues = saturated | waits if load.request_per_s is None else saturated
     late = ttft_s > (workload.ttft_goal_s or inf)
     slow = tpot_s > (workload.tpot_goal_s or inf)

@@ -17,6 +17,8 @@ FLAGS: Mapping[Server, Mapping[str, str]] = {
         "chunked_prefill": "--enable-chunked-prefill",
         "eager": "--enforce-eager",
         "cpu_offload_bytes": "--cpu-offload-gb",
+        "disaggregated": "--kv-transfer-config",
+        "prefill_workers": "",
         "speculation": "--speculative-config (method)",
         "draft_model": "--speculative-config (model)",
         "draft_tokens": "--speculative-config (num_speculative_tokens)",
@@ -33,6 +35,8 @@ FLAGS: Mapping[Server, Mapping[str, str]] = {
         "chunked_prefill": "--chunked-prefill-size -1",
         "eager": "--disable-cuda-graph",
         "cpu_offload_bytes": "--cpu-offload-gb",
+        "disaggregated": "--disaggregation-mode",
+        "prefill_workers": "",
         "speculation": "--speculative-algorithm",
         "draft_model": "--speculative-draft-model-path",
         "draft_tokens": "--speculative-num-steps",
@@ -48,6 +52,8 @@ FLAGS: Mapping[Server, Mapping[str, str]] = {
         "max_sequences": "--max_batch_size",
         "chunked_prefill": "enable_chunked_prefill",
         "eager": "cuda_graph_config",
+        "disaggregated": "trtllm-serve disaggregated",
+        "prefill_workers": "",
         "speculation": "speculative_config (decoding_type)",
         "draft_model": "speculative_config (speculative_model_dir)",
         "draft_tokens": "speculative_config (max_draft_len)",
@@ -96,7 +102,7 @@ FLAGS: Mapping[Server, Mapping[str, str]] = {
 """By server the settings of a plan that it has, and what it calls them (from the documentation of each, 2025; from
 memory; LMDeploy: TurbomindEngineConfig; ExLlama: config_sample.yml of TabbyAPI, which serves v2 and v3). The bandwidth
 of the host's memory is no flag, but only llama.cpp computes from it; which share of drafts is accepted is none either,
-but what a server that drafts prints.
+but what a server that drafts prints; how many workers read prompts is how many are started so.
 """
 _ANY = frozenset(Speculation)
 DRAFTS: Mapping[Server, frozenset[Speculation]] = {
@@ -113,7 +119,7 @@ memory). Of LMDeploy only its PyTorch engine drafts, which is not what is modell
 SETTINGS = (
     "tensor_parallel", "pipeline_parallel", "expert_parallel", "attention_ranks", "memory_utilisation",
     "max_batched_tokens", "max_sequences", "chunked_prefill", "eager", "cpu_offload_bytes", "host_memory_bytes_per_s",
-    "speculation", "draft_model", "draft_tokens", "acceptance_rate",
+    "disaggregated", "prefill_workers", "speculation", "draft_model", "draft_tokens", "acceptance_rate",
 )  # fmt: skip
 """The settings of a plan that some server has a flag for."""
 

@@ -18,11 +18,19 @@ from gpuplanner.figures import recording
 from gpuplanner.messages import Message, msg
 from gpuplanner.workload.serving import Serving, Speculation
 
-DEGREES = frozenset({"tensor_parallel", "pipeline_parallel", "expert_parallel", "attention_ranks"})
+DEGREES = frozenset(
+    {"tensor_parallel", "pipeline_parallel", "expert_parallel", "attention_ranks", "disaggregated", "prefill_workers"}
+)
 """Settings that the way itself shows."""
 
 DRAFTING = frozenset({"speculation", "draft_model", "draft_tokens", "acceptance_rate"})
 """Settings that change what the model's numbers are."""
+
+FOLLOWS = {
+    "draft_model": "speculation", "draft_tokens": "speculation", "acceptance_rate": "speculation",
+    "prefill_workers": "disaggregated",
+}  # fmt: skip
+"""Settings of which nothing is said where their server has not what they belong to."""
 
 
 def _chooses(workload: Serving, name: str) -> bool:
@@ -44,7 +52,7 @@ def idle_settings(
     server = msg(f"limits.software.{workload.server}")
     left = ignored(workload)
     for name in left:
-        if name in DRAFTING - {"speculation"} and "speculation" in left:
+        if FOLLOWS.get(name) in left:
             continue
         if name == "speculation" and name in FLAGS[workload.server]:
             yield msg(
@@ -65,5 +73,7 @@ def idle_settings(
             same = serving_numbers(other, gpu, server_without, load, way) == result
         if same:
             yield msg("serving.flag_changes_nothing", server=server, field=msg(f"field.serving.{name}"))
+    if understood.prefill_workers and not understood.disaggregated:
+        yield msg("serving.flag_changes_nothing", server=server, field=msg("field.serving.prefill_workers"))
     if understood.expert_parallel and architecture.is_moe and way.expert_parallel == 1:
         yield msg("serving.flag_changes_nothing", server=server, field=msg("field.serving.expert_parallel"))

@@ -210,7 +210,7 @@ class LoadNumbers:
 class WayNumbers:
     """Parallel degrees. `tensor_parallel`: all ranks that share a stage's layers; `attention_ranks`: groups of them
     that attend to requests of their own; `expert_parallel`: ranks over which whole experts are spread, 1 where each
-    expert is split over all ranks.
+    expert is split over all ranks; `prefill_workers`: replicas that only read prompts, 0 where each does all.
     """
 
     tensor_parallel: Number
@@ -218,6 +218,17 @@ class WayNumbers:
     replicas: Number
     attention_ranks: Number = 1.0
     expert_parallel: Number = 1.0
+    prefill_workers: Number = 0.0
+
+    @property
+    def answering(self) -> Number:
+        """Replicas that give answers."""
+        return self.replicas - self.prefill_workers if self.apart else self.replicas
+
+    @property
+    def apart(self) -> bool:
+        """Whether prompts and answers have workers of their own, in any configuration."""
+        return not (isinstance(self.prefill_workers, float) and self.prefill_workers == 0.0)
 
     @property
     def plain(self) -> bool:

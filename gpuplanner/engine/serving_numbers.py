@@ -17,14 +17,15 @@ the pool and are not to be shown. `result.saturated`: requests come in faster th
 without end. Concurrency and request rate are those of all replicas together.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
-from gpuplanner.engine.formulas import serving_pool, serving_time
+from gpuplanner.engine.formulas import disaggregation, serving_pool, serving_time
 from gpuplanner.engine.formulas.elementwise import Condition, Number, maximum, minimum, where
+from gpuplanner.engine.serving_apart import ApartNumbers, balanced, transfer_seconds
 from gpuplanner.engine.serving_exchange import GroupReach, group_reach
 from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
-from gpuplanner.engine.serving_memory import MemoryNumbers, memory_numbers
+from gpuplanner.engine.serving_memory import MemoryNumbers, memory_numbers, sequence_bytes
 from gpuplanner.engine.serving_passes import PassNumbers, dense_copies
 from gpuplanner.engine.serving_steps import decode_step, prompt_passes
 from gpuplanner.workload.serving import Serving
@@ -38,7 +39,8 @@ class ServingNumbers:
     """What a way of running comes to. Times are means over requests; the time per token leaves the first token out.
 
     `resident`: requests at work at once on a replica that has clients, `at_work`: on all replicas; `places`: how many a
-    replica could hold. `prefill`: one prompt.
+    replica could hold. `prefill`: one prompt. `apart`: where workers of their own read prompts; then replicas with
+    clients are those that answer.
     """
 
     memory: MemoryNumbers
@@ -53,6 +55,7 @@ class ServingNumbers:
     output_tokens_per_s: Number
     prefill_tokens_per_s: Number
     saturated: Condition
+    apart: ApartNumbers | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,8 @@ def serving_numbers(
     fits = serving_pool.sequences_in_pool(memory.pool_bytes, admitted, way.attention_ranks)
     places = serving_pool.resident_sequences(most_sequences(server, way), most_sequences(server, way), fits)
     parts = model, gpu, server, load, way, group_reach(gpu, way)
+    if way.apart:
+        return _apart(parts, memory, places)
     if load.request_per_s is None:
         return _closed(parts, memory, places, fits)
     return _open(parts, memory, places, load.request_per_s / way.replicas)
@@ -136,6 +141,51 @@ def _open(parts: _Parts, memory: MemoryNumbers, places: Number, rate: Number) ->
     )
     tpot = serving_time.token_seconds_at_rate(work.step.total_s, served, work.share_s)
     return _result(parts, memory, places, resident, work, first, tpot, served, saturated)
+
+
+def _apart(parts: _Parts, memory: MemoryNumbers, places: Number) -> ServingNumbers:
+    """Prompts on workers of their own. While others wait they are read together, as many as a pass takes."""
+    model, gpu, server, load, way, group = parts
+    reading = replace(server, shares_step=0.0)
+    prompt = maximum(load.input_tokens - load.prefix_tokens, 1.0)
+    together = load.output_tokens * maximum(server.max_batched_tokens / prompt, 1.0)
+    stages = 1.0 + (way.pipeline_parallel - 1.0) * server.stages_overlap
+    context = serving_time.mean_context_tokens(load.input_tokens, load.output_tokens)
+
+    def step_of(sequences: Number) -> PassNumbers:
+        return decode_step(model, gpu, server, way, group, sequences, context)
+
+    prefill, passes, lone = prompt_passes(
+        model, gpu, reading, way, group, prompt, load.prefix_tokens, 1.0, load.output_tokens
+    )
+    full, full_passes, _ = prompt_passes(
+        model, gpu, reading, way, group, prompt, load.prefix_tokens, together, load.output_tokens
+    )
+    alone_s = serving_time.pipelined_prefill_seconds(lone, passes, stages)
+    share_s = serving_time.prefill_share_seconds(full.total_s, full_passes, together, stages)
+    sent = sequence_bytes(model, way, memory.cache_layers, load.input_tokens)
+    sending_s = transfer_seconds(sent, gpu, way)
+    turn_s = disaggregation.prompt_turn_seconds(share_s, sending_s)
+    found = balanced(
+        step_of, way, places, load.output_tokens, alone_s, turn_s, sending_s, sent, server.request_s,
+        load.concurrency, load.request_per_s,
+    )  # fmt: skip
+    step = step_of(found.resident)
+    return ServingNumbers(
+        memory=memory,
+        places=places,
+        resident=found.resident,
+        at_work=found.apart.under_way,
+        step=step,
+        prefill=prefill,
+        ttft_s=found.first_s,
+        tpot_s=step.total_s,
+        request_per_s=found.rate,
+        output_tokens_per_s=serving_time.output_tokens_per_second(found.rate, load.output_tokens),
+        prefill_tokens_per_s=serving_time.prefill_tokens_per_second(prompt / minimum(passes, 1.0), alone_s),
+        saturated=found.saturated,
+        apart=found.apart,
+    )
 
 
 def _resident_at_rate(parts: _Parts, places: Number, rate: Number) -> tuple[Number, Number]:

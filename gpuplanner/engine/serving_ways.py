@@ -15,6 +15,8 @@ Array = NDArray[Any]
 
 COPIES = (*range(1, 17), 18, 20, 22, 24, 28, 32, 36, 40, 48, 56, 64, 72, 80, 96, 112, 128, 160, 192, 224, 256)
 """How many machines (or groups of machines that hold one replica) are tried to carry a serving load."""
+PREFILL_SHARES = (1 / 8, 1 / 4, 3 / 8, 1 / 2, 3 / 4)
+"""Which shares of the replicas are tried to read prompts only, where prompts and answers have workers of their own."""
 NODES_OF_A_REPLICA = (2, 4, 8)
 """Over how many nodes the stages of one replica are spread when it does not fit into one."""
 
@@ -34,6 +36,7 @@ class Shape:
 class Degrees:
     """What a plan fixes, None what is tried. `spreads_experts`: whether whole experts are spread over the ranks.
 
+    `apart`: prompts and answers have workers of their own, `prefill_workers` of them the first.
     A plan that fixes the tensor-parallel degree and says nothing of experts or attention has neither spread.
     """
 
@@ -41,13 +44,17 @@ class Degrees:
     pipeline: int | None = None
     attention: int | None = None
     spreads_experts: bool | None = None
+    apart: bool = False
+    prefill_workers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ServingWays:
     """Ways of one machine, a row a layout and a column a number of copies. `nodes` and `replicas` are totals.
 
-    `plain`: in none of them attention is split by requests or whole experts are spread.
+    `prefill_workers`: replicas that only read prompts, in rows of their own for each share of them; 0 in all where each
+    replica does all, and where there are too few to divide. `plain`: in none of them attention is split by requests or
+    whole experts are spread.
     """
 
     tensor_parallel: Array
@@ -57,6 +64,7 @@ class ServingWays:
     replicas: Array
     attention_ranks: Array
     expert_parallel: Array
+    prefill_workers: Array
     plain: bool
 
 
@@ -68,22 +76,37 @@ def serving_ways(gpus_per_node: int, shape: Shape, degrees: Degrees, spanning: b
     layouts = list(dict.fromkeys(_layouts(gpus_per_node, shape, degrees, spanning)))
     if not layouts:
         return None
+    shares = PREFILL_SHARES if degrees.apart and degrees.prefill_workers is None else (0.0,)
+    share = np.repeat(np.array(shares), len(layouts))[:, None]
+    layouts = layouts * len(shares)
     tp, pp, nodes, groups, experts = (
         np.array(column, dtype=np.float64)[:, None] for column in zip(*layouts, strict=True)
     )
     copies = np.array(COPIES, dtype=np.float64)[None, :]
     beside = np.maximum(np.floor(gpus_per_node / (tp * pp)), 1.0)
     full = (len(layouts), len(COPIES))
+    replicas = beside * copies
+    readers = np.zeros(full)
+    if degrees.apart:
+        readers = readers_of(replicas, share, degrees.prefill_workers)
     return ServingWays(
         np.broadcast_to(tp, full).ravel(),
         np.broadcast_to(pp, full).ravel(),
         np.broadcast_to(nodes, full).ravel(),
         (nodes * copies).ravel(),
-        (beside * copies).ravel(),
+        replicas.ravel(),
         np.broadcast_to(groups, full).ravel(),
         np.broadcast_to(experts, full).ravel(),
+        np.broadcast_to(readers, full).ravel(),
         bool(np.all(groups == 1) and np.all(experts == 1)),
     )
+
+
+def readers_of(replicas: Array, share: Array | float, stated: int | None) -> Array:
+    """How many replicas read prompts: as many as stated, else a share of them; 0 where none would be left to answer."""
+    wanted = np.maximum(np.round(replicas * share), 1.0) if stated is None else np.full_like(replicas, float(stated))
+    readers: Array = np.where(wanted < replicas, wanted, 0.0)
+    return readers
 
 
 Layout = tuple[int, int, int, int, int]

@@ -38,7 +38,7 @@ def leaves(value, prefix=""):
         found = getattr(value, field.name)
         if is_dataclass(found):
             yield from leaves(found, f"{prefix}{field.name}.")
-        else:
+        elif found is not None:
             yield f"{prefix}{field.name}", found
 
 

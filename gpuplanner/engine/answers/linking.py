@@ -163,6 +163,8 @@ def way_text(way: Way) -> Message:
         "DP": way.data_parallel,
     }
     parts = [f"{name} {degree}" for name, degree in degrees.items() if degree > 1]
+    if way.workers:
+        return msg("answers.way", degrees=" · ".join([*parts, way.workers]))
     if way.replicas > 1:
         return msg("answers.way.replicas", count=way.replicas, degrees=" · ".join(parts) or "TP 1")
     return msg("answers.way", degrees=" · ".join(parts) or "TP 1")

@@ -16,6 +16,7 @@ from gpuplanner.engine.machines import choice_of, with_nodes
 from gpuplanner.engine.search.checks import Array, Check
 from gpuplanner.engine.search.result import Broken, Candidate
 from gpuplanner.engine.search.space import Computed, Prepared
+from gpuplanner.engine.serving_apart import SERVED
 from gpuplanner.engine.serving_choice import degrees_of, shape_of
 from gpuplanner.engine.serving_drafting import served_numbers
 from gpuplanner.engine.serving_figures import beside_weights, spreads_of, with_certain_part
@@ -80,6 +81,7 @@ class ServingSpace:
         self._model = served_numbers(model, workload, efficiencies)
         self._shape = shape_of(model)
         self._load = load_numbers(workload)
+        self._apart = degrees_of(workload).apart
         self._laid_out: dict[tuple[int, bool], ServingWays | None] = {}
         self._servers: dict[str, ServerNumbers] = {}
 
@@ -99,20 +101,23 @@ class ServingSpace:
         prepared: list[_Ways] = [p.ways for p in block]
         counts = [len(p.ways.nodes) // len(COPIES) for p in prepared]
         place = np.repeat(np.arange(len(prepared)), counts)[:, None]
-        spans = np.concatenate([_by_layout(p.ways.nodes_of_replica) > 1 for p in prepared])
+        # What the cache crosses between workers depends on how many nodes there are, whatever a replica spans.
+        spans = np.concatenate([(_by_layout(p.ways.nodes_of_replica) > 1) | self._apart for p in prepared])
         gpus = stack([numbers for p in prepared for numbers in (p.alone, p.networked)], equal_as_floats=True)
         servers = stack([p.server for p in prepared], equal_as_floats=True)
         plain = all(p.ways.plain for p in prepared)
         split = () if plain else ("attention_ranks", "expert_parallel")
-        degrees, replicas, splits = (
-            [np.concatenate([shaped(getattr(p.ways, name)) for p in prepared]) for name in names]
-            for shaped, names in (
-                (_by_layout, ("tensor_parallel", "pipeline_parallel")),
-                (_by_copies, ("replicas",)),
-                (_by_layout, split),
-            )
+        readers = ("prefill_workers",) if self._apart else ()
+        way = WayNumbers(
+            **{
+                name: np.concatenate([shaped(getattr(p.ways, name)) for p in prepared])
+                for shaped, names in (
+                    (_by_layout, ("tensor_parallel", "pipeline_parallel", *split)),
+                    (_by_copies, ("replicas", *readers)),
+                )
+                for name in names
+            }
         )
-        way = WayNumbers(*degrees, *replicas, *splits)
         gpu = take(gpus, 2 * place + spans)
         found = serving_numbers(self._model, gpu, take(servers, place), self._load, way)
         columns = _columns(found, way, (len(place), len(COPIES)))
@@ -164,6 +169,9 @@ class ServingSpace:
         if constraints.max_gpus is not None:
             gpus = ways.nodes * float(prepared.alone.gpus_per_node)
             checks.append(Check(Broken.MAX_GPUS, gpus, float(constraints.max_gpus), Unit.COUNT))
+        if self._apart:
+            divided = (ways.prefill_workers > 0) & ((ways.nodes == 1) | (prepared.alone is not prepared.networked))
+            checks.insert(0, Check(Broken.LAYOUT, np.where(divided, 0.0, 1.0), 0.5, Unit.TEXT))
         checks += self._load_and_goals(results)
         return Computed(checks, ways.nodes, None, results)
 
@@ -173,6 +181,8 @@ class ServingSpace:
         checks = []
         if workload.concurrency is not None and workload.ttft_goal_s is None:
             held = np.floor(found.resident + 1e-9) * found.ways.replicas
+            if self._apart:
+                held = found.at_work / SERVED
             checks.append(Check(Broken.LOAD, float(workload.concurrency), held, Unit.COUNT))
         if workload.concurrency is None and workload.request_rate is not None:
             checks.append(Check(Broken.RATE, workload.request_rate, found.request_per_s, Unit.REQUEST_PER_S))
@@ -191,6 +201,7 @@ class ServingSpace:
             expert_parallel=int(ways.expert_parallel[place]),
             data_parallel=int(ways.attention_ranks[place]),
             replicas=int(ways.replicas[place]),
+            prefill_workers=int(ways.prefill_workers[place]),
         )
         by_rate = self._workload.concurrency is None and self._workload.request_rate is not None
         at_work = float(found.at_work[place])
@@ -206,6 +217,8 @@ class ServingSpace:
         degrees = {"tensor_parallel": way.tensor_parallel, "pipeline_parallel": way.pipeline_parallel}
         if not ways.plain:
             degrees |= {"attention_ranks": way.data_parallel, "expert_parallel": way.expert_parallel > 1}
+        if self._apart:
+            degrees |= {"prefill_workers": way.prefill_workers}
         workload = self._workload.model_copy(update=degrees)
         plan = self._plan.model_copy(update={"workload": workload, "machine": choice_of(whole)})
         if place not in found.fits:
@@ -222,7 +235,9 @@ class ServingSpace:
         needed = with_certain_part(found.needed[place], beside_weights(memory), Unit.BYTE, spread)
         fit, _ = verdict(usable_figure(found.usable, machine.gpu), needed)
         load = self._load
-        offered = None if load.request_per_s is not None else load.concurrency / found.ways.replicas[place]
+        answering = found.ways.replicas[place] - found.ways.prefill_workers[place]
+        waits = not self._apart or found.at_work[place] < load.concurrency * SERVED
+        offered = load.concurrency / answering if load.request_per_s is None and waits else None
         return fit_with(fit, pool_lack(memory, found.resident[place], found.places[place], offered, spread))
 
 

@@ -45,7 +45,9 @@ def way_parts(way: Way) -> list[MessageValue]:
         "DP": way.data_parallel,
     }
     parts: list[MessageValue] = [f"{name} {degree}" for name, degree in degrees.items() if degree > 1]
-    if way.replicas > 1:
+    if way.workers:
+        parts.append(way.workers)
+    elif way.replicas > 1:
         parts.append(msg("planui.way.replicas", count=way.replicas))
     if way.micro_batch > 1:
         parts.append(msg("planui.way.micro_batch", count=way.micro_batch))

@@ -1,0 +1,134 @@
+"""Prefill and decode on workers of their own, in numbers: rates that balance, and the cache that goes between them.
+
+Pure arithmetic on floats or arrays. What a prompt or a step takes is asked of the caller, who knows the passes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+
+from gpuplanner.engine.formulas import disaggregation, serving_time
+from gpuplanner.engine.formulas.collectives import network_send_seconds, send_seconds
+from gpuplanner.engine.formulas.elementwise import Condition, Number, maximum, minimum, where
+from gpuplanner.engine.serving_inputs import GpuNumbers, WayNumbers
+from gpuplanner.engine.serving_passes import PassNumbers
+
+ALMOST_BUSY = 1.0 - 1e-6
+"""Of workers that cannot keep up no wait is shown."""
+SERVED = 1.0 - 1e-6
+"""The share of the clients that has to be served for none to wait."""
+ITERATIONS = 8
+"""Steps of halving and of false position in turn; the error of what is at work is then below 1 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApartNumbers:
+    """What goes on where prompts and answers have workers of their own.
+
+    `prompts`: on a worker that reads them; `prompt_load`: share of the time for which it does; `under_way`: requests on
+    all workers; `transfer_bytes`: cache of one request that each GPU sends.
+    """
+
+    prefill_workers: Number
+    decode_workers: Number
+    transfer_bytes: Number
+    transfer_s: Number
+    prompts: Number
+    prompt_load: Number
+    under_way: Number
+
+
+@dataclass(frozen=True, slots=True)
+class Balanced:
+    """The state that both kinds of workers come to. `resident`: requests on each that answers; `rate`: of them all."""
+
+    resident: Number
+    rate: Number
+    first_s: Number
+    saturated: Condition
+    apart: ApartNumbers
+
+
+def transfer_seconds(payload: Number, gpu: GpuNumbers, way: WayNumbers) -> Number:
+    """Time in which each GPU sends its part of a request's cache to the one that goes on with it.
+
+    All workers of one node: over its links; of several: over the network. Where that is not known no machine of
+    several nodes is asked for.
+    """
+    inside = send_seconds(payload, gpu.send_bytes_per_s, 1.0, gpu.send_latency_s)
+    if isinstance(gpu.network_bytes_per_s, float) and gpu.network_bytes_per_s == inf:
+        return inside
+    across = network_send_seconds(
+        payload, gpu.network_bytes_per_s, gpu.network_send_efficiency, gpu.network_send_latency_s
+    )
+    nodes = way.replicas * way.tensor_parallel * way.pipeline_parallel / gpu.gpus_per_node
+    return where((nodes > 1.0) & (gpu.network_bytes_per_s < inf), across, inside)
+
+
+def balanced(
+    step_of: Callable[[Number], PassNumbers],
+    way: WayNumbers,
+    places: Number,
+    output_tokens: Number,
+    alone_s: Number,
+    turn_s: Number,
+    transfer_s: Number,
+    transfer_bytes: Number,
+    request_s: Number,
+    clients: Number,
+    asked_per_s: Number | None,
+) -> Balanced:
+    """What `clients` who wait for their answers lead to, or requests that come in at `asked_per_s`.
+
+    `step_of`: a step with so many requests on a worker; `alone_s`: a prompt read while no other is; `turn_s`: after
+    which a worker takes the next one.
+    """
+    readers = maximum(way.prefill_workers, 1.0)  # none where there are too few replicas, which no figure is shown of
+    answering = disaggregation.decode_workers(maximum(way.replicas, readers + 1.0), readers)
+    most_read = disaggregation.read_requests_per_second(readers, turn_s)
+
+    def rate_of(sequences: Number) -> Number:
+        step_s = step_of(maximum(sequences, 1.0)).total_s
+        return disaggregation.answered_requests_per_second(answering, sequences, output_tokens, step_s)
+
+    def filled(sequences: Number) -> Number:
+        rate = rate_of(sequences)
+        if asked_per_s is not None:
+            return rate / asked_per_s
+        under_way = disaggregation.requests_under_way(answering, sequences, rate, alone_s, transfer_s)
+        return maximum(under_way / clients, rate / most_read)
+
+    resident = _level(filled, places)
+    rate = rate_of(resident)
+    saturated: Condition = resident < 0
+    if asked_per_s is not None:
+        capacity = minimum(most_read, rate_of(places))
+        saturated = asked_per_s >= capacity
+        rate = minimum(asked_per_s, capacity)
+    load = disaggregation.prefill_load(rate, most_read)
+    under_way = disaggregation.requests_under_way(answering, resident, rate, alone_s, transfer_s)
+    if asked_per_s is None:
+        ahead = disaggregation.prompt_ahead_seconds(load, turn_s)
+    else:
+        ahead = disaggregation.queued_prompts_seconds(minimum(load, ALMOST_BUSY), turn_s)
+    first = disaggregation.first_token_apart_seconds(alone_s, ahead, transfer_s, request_s)
+    if asked_per_s is None:
+        under_way = where(under_way >= clients * SERVED, clients, under_way)
+        first = serving_time.answered_seconds(first, serving_time.waiting_seconds(clients, under_way, rate))
+    prompts = disaggregation.prompts_on_worker(rate, alone_s, transfer_s, readers)
+    apart = ApartNumbers(readers, answering, transfer_bytes, transfer_s, prompts, load, under_way)
+    return Balanced(maximum(resident, 1.0), rate, first, saturated, apart)
+
+
+def _level(filled: Callable[[Number], Number], places: Number) -> Number:
+    """Where a function that grows from 0 comes to 1, at most all places."""
+    low, high = 0.0 * places, places
+    below, above = -1.0 + low, filled(places) - 1.0
+    for turn in range(ITERATIONS):
+        share = where(turn % 2 == 0, minimum(-below / maximum(above - below, 1e-12), 1.0), 0.5)
+        found = low + (high - low) * share
+        here = filled(found) - 1.0
+        low, below = where(here < 0, found, low), where(here < 0, here, below)
+        high, above = where(here < 0, high, found), where(here < 0, above, here)
+    last = minimum(-below / maximum(above - below, 1e-12), 1.0)
+    return minimum(low + (high - low) * last, places)
