@@ -106,6 +106,7 @@ def how_shown(parser: Parser, text: Text) -> None:
 def _storage(parser: Parser, text: Text) -> None:
     parser.add_argument("--storage", choices=STORAGES, default=STORAGES[0], help=text("answers.help.storage"))
     parser.add_argument("--storage-rate", type=number(SOME), metavar="GB/S", help=text("answers.help.storage_rate"))
+    parser.add_argument("--readers", type=number(1, 1024), metavar="N", help=text("answers.help.readers"))
 
 
 def _hourly(parser: Parser, text: Text) -> None:

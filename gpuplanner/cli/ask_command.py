@@ -95,7 +95,8 @@ def _answer(question: Question, options: argparse.Namespace, context: Context, p
 def _loading(
     options: argparse.Namespace, process_start_s: float | None = None, engine_start_s: float | None = None
 ) -> Loading:
-    return Loading(Storage(options.storage), _times(options.storage_rate, GB), process_start_s, engine_start_s)
+    rate = _times(options.storage_rate, GB)
+    return Loading(Storage(options.storage), rate, process_start_s, engine_start_s, options.readers)
 
 
 def _failures(options: argparse.Namespace, probability: float = 0.99) -> Failures:

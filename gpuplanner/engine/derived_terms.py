@@ -169,6 +169,7 @@ _TERMS: Mapping[Basis, tuple[str, ...]] = {
         "micro_batch",
         "nodes",
         "ranks",
+        "readers",
         "reading_nodes",
         "reduces",
         "residual_shards",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-KINDS = {"kv-limit", "finetune-oom", "estimator-bug", "selection"}
+KINDS = {"kv-limit", "finetune-oom", "estimator-bug", "selection", "data-bottleneck"}
 HERE = Path(__file__).parent
 NOT_COVERED: dict[str, str] = yaml.safe_load((HERE / "not_covered.yaml").read_text(encoding="utf-8"))
 NAME = re.compile(r"test_([a-z]+\d+[a-z]?)(?:_|$)")

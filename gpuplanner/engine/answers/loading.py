@@ -7,6 +7,7 @@ from gpuplanner.engine.answers.asking import Asking, plain
 from gpuplanner.engine.answers.working import worked
 from gpuplanner.engine.formulas.answers_time import (
     cold_start_seconds,
+    files_read_bytes,
     weight_copy_seconds,
     weight_load_seconds,
     weight_read_seconds,
@@ -27,18 +28,20 @@ PAGEABLE_SHARE = 0.3
 @dataclass(frozen=True, slots=True)
 class Loading:
     """What the question is asked with. `bytes_per_s`: what one node reads, or all nodes together of a shared storage,
-    typed in; None: the rule of thumb.
+    typed in; None: the rule of thumb. `readers`: how often a node reads each file; None: once, where the files fit into
+    the host's memory as far as that is known, else once for each GPU's process.
     """
 
     storage: Storage = Storage.LOCAL
     bytes_per_s: float | None = None
     process_start_s: float | None = None
     engine_start_s: float | None = None
+    readers: float | None = None
 
     def __call__(self, asking: Asking) -> Answer:
         """The answer: reading, copying to the GPUs, and the whole start."""
         started = cold_start(asking, self)
-        parts = ("weights", "rate", "read", "copy", "load", "process", "engine", "cold_start")
+        parts = ("weights", "read_bytes", "rate", "read", "copy", "load", "process", "engine", "cold_start")
         lines = tuple(Line(f"load.{name}", started.get(name)) for name in parts if name in started)
         load, whole = started["load"], started.get("cold_start")
         says = msg("answers.load.says", load=str(show_duration(load.value)), storage=storage_name(self.storage))
@@ -47,7 +50,8 @@ class Loading:
         unknown = [msg("answers.load.image_unknown")] if whole is not None else []
         if "copy" not in started:
             unknown.append(msg("answers.load.link_unknown", gpu=asking.machine.gpu.name))
-        remarks = [msg("answers.load.again")]
+        again = "read_bytes" in started
+        remarks = [msg("answers.load.not_cached" if again else "answers.load.again")]
         if self.bytes_per_s is None:
             rate = str(show(started["rate"].value, Unit.BYTE_PER_S, Display()))
             remarks.append(msg("answers.load.rule_rate", rate=rate))
@@ -72,7 +76,11 @@ def cold_start(asking: Asking, given: Loading) -> dict[str, Figure]:
     )
     if given.storage is Storage.SHARED:
         rate = worked(shared_read_rate, rate, plain(float(asking.machine.nodes), Unit.COUNT))
-    found = {"weights": size, "rate": rate, "read": worked(weight_read_seconds, size, rate)}
+    found = {"weights": size, "rate": rate}
+    readers = _readers(asking, given, size)
+    if readers is not None:
+        found["read_bytes"] = worked(files_read_bytes, size, readers)
+    found["read"] = worked(weight_read_seconds, found.get("read_bytes", size), rate)
     made = asking.base
     held = next((part.figure for part in made.memory.phases[0].parts if part.id in {"weights", "base"}), None)
     try:
@@ -91,6 +99,16 @@ def cold_start(asking: Asking, given: Loading) -> dict[str, Figure]:
         found["engine"] = asking.typed_or_rule(given.engine_start_s, eager, "engine_start_s", Unit.SECOND)
         found["cold_start"] = worked(cold_start_seconds, found["process"], found["load"], found["engine"])
     return found
+
+
+def _readers(asking: Asking, given: Loading, size: Figure) -> Figure | None:
+    """How often a node reads each file; None for once, from which on it comes from the page cache."""
+    if given.readers is not None:
+        return asking.typed("readers", given.readers, Unit.COUNT) if given.readers > 1 else None
+    memory, processes = asking.machine.host.ram_bytes, asking.machine.gpus_per_node
+    if memory is None or memory >= size.value or processes == 1:
+        return None
+    return plain(float(processes), Unit.COUNT)
 
 
 def _reached(link_bytes_per_s: float) -> Figure:

@@ -10,7 +10,17 @@ MOST_DEVIATIONS = 12.0
 """Beyond so many deviations above its mean nothing of a Poisson distribution is left that a person could ask for."""
 
 
-@formula(Unit.SECOND, "weight_file_bytes / storage_bytes_per_s", "every node reads each file once")
+@formula(
+    Unit.BYTE, "weight_file_bytes · readers", "each process reads all files where the page cache does not hold them"
+)
+def files_read_bytes(weight_file_bytes: Number, readers: Number) -> Number:
+    """What one node reads from storage when several processes load the same files."""
+    return weight_file_bytes * readers
+
+
+@formula(
+    Unit.SECOND, "weight_file_bytes / storage_bytes_per_s", "a file that several processes read is counted as often"
+)
 def weight_read_seconds(weight_file_bytes: Number, storage_bytes_per_s: Number) -> Number:
     """Time to read the files of the weights from storage; `storage_bytes_per_s` is what one node gets."""
     return weight_file_bytes / storage_bytes_per_s

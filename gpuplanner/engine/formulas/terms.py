@@ -482,6 +482,7 @@ TERM_UNITS: Mapping[str, Unit] = {
     "read_s": Unit.SECOND,
     "read_wait_s": Unit.SECOND,
     "read_weight_bytes": Unit.BYTE,
+    "readers": Unit.COUNT,
     "reading_nodes": Unit.COUNT,
     "recomputed": Unit.COUNT,
     "recomputed_attention": Unit.RATIO,

@@ -1,0 +1,116 @@
+"""Public cases of GPUs that waited for their data, by their ids: what was seen, and what we say of that run."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpuplanner.engine.answers.asking import Asking
+from gpuplanner.engine.answers.loading import Loading
+from gpuplanner.engine.estimate import Estimate, Limit
+from gpuplanner.engine.estimating import estimate
+from gpuplanner.engine.feed import LIMITS
+from gpuplanner.engine.machines import bare, machine_of
+from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.plan import MachineChoice, Plan
+from gpuplanner.workload.reads_data import Storage
+from gpuplanner.workload.serving import Serving
+from gpuplanner.workload.vision import Vision, VisionJob
+
+RESNET, DENSENET, DETECTOR = "torchvision/resnet50", "timm/densenet121", "ultralytics/yolov8l"
+
+
+@pytest.fixture
+def trained(shipped_catalog, shipped_efficiencies):
+    def made(model: str, gpu: str, gpus: int = 1, **fields: Any) -> Estimate:
+        work = Vision(model=ModelChoice(catalog_id=model), job=VisionJob.TRAINING, **fields)
+        machine = bare(shipped_catalog.gpus[gpu], gpus)
+        return estimate(Plan(workload=work), shipped_catalog.models[model].network, machine, shipped_efficiencies)
+
+    return made
+
+
+@pytest.fixture
+def asked(shipped_catalog, shipped_efficiencies):
+    """The lines of an answer about loading, on the plan's machine with so much host memory."""
+
+    def lines(plan: Plan, question: Loading, ram_bytes: float | None = None) -> dict[str, float]:
+        assert plan.machine is not None
+        machine = machine_of(plan.machine, shipped_catalog, shipped_catalog.currencies)
+        machine = replace(machine, host=replace(machine.host, ram_bytes=ram_bytes))
+        model = shipped_catalog.models["Qwen/Qwen2-72B"].architecture
+        answer = question(Asking(plan, model, machine, shipped_efficiencies))
+        return {line.id: line.figure.value for line in answer.lines if line.figure is not None}
+
+    return lines
+
+
+def waiting(made: Estimate, limit: Limit) -> float:
+    """Of a step, what it waits for one thing."""
+    whole = sum(part.figure.value for part in made.time)
+    return sum(p.figure.value for p in made.time if p.id in LIMITS and p.limit is limit) / whole
+
+
+def test_dat02_sixteen_threads_do_not_feed_eight_gpus_with_imagenet(trained):
+    """32 CPUs were advised for eight GPUs, and four cores for each as the least."""
+    made = trained(RESNET, "nvidia-v100-sxm2-16gb", 8, batch=64, vcpus=16)
+    advised = trained(RESNET, "nvidia-v100-sxm2-16gb", 8, batch=64, vcpus=64)
+    assert made.limits[0][0] is Limit.CPU
+    assert waiting(made, Limit.CPU) > 0.5
+    assert {"host.short.vcpus", "data.waits_for_cpu"} <= {remark.id for remark in made.remarks}
+    assert next(need.need.value for need in made.host if need.id == "vcpus") > 32
+    assert advised.metrics["images_per_s"].value > 3 * made.metrics["images_per_s"].value
+
+
+def test_dat03_four_cpus_and_four_workers_leave_a_v100_idle(trained):
+    """Chest X-rays of about 1.5 MB: the GPU was busy 5 % of the time, in bursts of as many batches as workers."""
+    made = trained(DENSENET, "nvidia-v100-sxm2-32gb", batch=32, precision="fp32", vcpus=4, workers=4, image_bytes=1.5e6)
+    assert made.limits[0][0] is Limit.CPU
+    assert waiting(made, Limit.CPU) > 0.6
+    assert "data.waits_for_cpu" in {remark.id for remark in made.remarks}
+
+
+def test_dat04_storage_that_gives_twenty_images_a_second_is_the_limit_whatever_the_workers(trained):
+    """60,000 images in 50 minutes; 8 to 24 workers changed nothing. Files of 160 kB, as COCO's are on average."""
+    rates = []
+    for workers in (8, 24):
+        made = trained(
+            DETECTOR, "nvidia-v100-sxm2-16gb", batch=16, image_px=640, images=60e3, image_bytes=160e3, workers=workers,
+            vcpus=64, data_storage="network", storage_bytes_per_s=20 * 160e3,
+        )  # fmt: skip
+        assert made.limits[0][0] is Limit.STORAGE
+        assert waiting(made, Limit.STORAGE) > 0.5
+        assert made.metrics["job_s"].value == pytest.approx(50 * 60, rel=0.01)
+        rates.append(made.metrics["images_per_s"].value)
+    assert rates[0] == rates[1] == pytest.approx(20)
+
+
+def test_dat05_where_the_cpu_is_full_larger_batches_bring_nothing(trained):
+    """The CPU was full and the GPU a quarter busy, with batches of 8 as of 48."""
+    small, large = (trained(RESNET, "nvidia-rtx-3090", batch=batch, vcpus=4) for batch in (8, 48))
+    for made in (small, large):
+        assert made.limits[0][0] is Limit.CPU
+        assert waiting(made, Limit.CPU) > 0.5
+    assert large.metrics["images_per_s"].value < 1.25 * small.metrics["images_per_s"].value
+
+
+def test_dat07_four_processes_that_read_all_files_of_a_72b_over_a_network_disk_take_hours(shipped_catalog, asked):
+    """144 GB read by each of four processes at 100 MB/s: 1.6 hours, where reading them once takes 24 minutes."""
+    model = shipped_catalog.models["Qwen/Qwen2-72B"]
+    work = Serving(model=ModelChoice(catalog_id=model.id), tensor_parallel=4)
+    plan = Plan(workload=work, machine=MachineChoice(gpu_id="nvidia-a100-sxm4-80gb", gpus=4, per_node=4))
+    apart = asked(plan, Loading(Storage.NETWORK, 100e6, readers=4))
+    cached = asked(plan, Loading(Storage.NETWORK, 100e6))
+    assert apart["load.read_bytes"] == pytest.approx(576e9, rel=0.03)
+    assert apart["load.read"] == pytest.approx(5760, rel=0.2)
+    assert 1.2 * 3600 < apart["load.load"] < 1.7 * 3600
+    assert cached["load.read"] == pytest.approx(apart["load.read"] / 4)
+
+
+def test_dat07_files_larger_than_the_hosts_memory_are_read_by_each_process_again(shipped_catalog, asked):
+    """The page cache cannot hold them: seen from what the machine has, without being told."""
+    model = shipped_catalog.models["Qwen/Qwen2-72B"]
+    work = Serving(model=ModelChoice(catalog_id=model.id), tensor_parallel=4)
+    plan = Plan(workload=work, machine=MachineChoice(gpu_id="nvidia-a100-sxm4-80gb", gpus=4, per_node=4))
+    small, large = (asked(plan, Loading(Storage.NETWORK, 100e6), ram_bytes=ram) for ram in (64e9, 512e9))
+    assert small["load.read"] == pytest.approx(4 * large["load.read"])
