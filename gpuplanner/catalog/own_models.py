@@ -10,7 +10,7 @@ from gpuplanner.catalog.gpus import slug
 from gpuplanner.catalog.models import model_from_entry
 from gpuplanner.catalog.parameters import total_parameters
 from gpuplanner.facts import Source
-from gpuplanner.messages import InputError, msg
+from gpuplanner.messages import InputError, msg, without_controls
 
 
 def own_model(record: Record, source: Source) -> Model:
@@ -20,6 +20,7 @@ def own_model(record: Record, source: Source) -> Model:
     """
     entry: dict[str, Any] = plain(record.node) if record.node else dict(record.values)
     config = entry.get("config")
+    entry = {key: value if key == "config" else _printable(value) for key, value in entry.items()}
     name = str(entry.get("name") or "")
     if not name or not isinstance(config, dict):
         raise InputError(msg("overlay.model.needed"))
@@ -35,3 +36,14 @@ def own_model(record: Record, source: Source) -> Model:
         "parameters": {**stated, "source": source.id},
     }
     return model_from_entry(complete, {source.id: source}, user=True)
+
+
+def _printable(value: Any) -> Any:
+    """A value whose texts cannot speak to a terminal, nor turn a line around, wherever they are shown."""
+    if isinstance(value, str):
+        return without_controls(value)
+    if isinstance(value, list):
+        return [_printable(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _printable(item) for key, item in value.items()}
+    return value

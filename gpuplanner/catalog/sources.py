@@ -7,6 +7,7 @@ from typing import Any
 from gpuplanner.catalog.files.records import Fields, Record
 from gpuplanner.catalog.problems import Problem
 from gpuplanner.facts import Source
+from gpuplanner.messages import without_controls
 
 MEMORY = "memory"
 """The source of what no document at hand confirms."""
@@ -45,7 +46,7 @@ class OwnSources:
 
     def __init__(self, known: Sources, file: str, own: Mapping[str, Source]) -> None:
         self._known = known.with_own(own)
-        self._file = file
+        self._file = without_controls(file)
         self._made: dict[tuple[str, str], Source] = {}
 
     def __call__(self, reference: str, date: str = "") -> Source:

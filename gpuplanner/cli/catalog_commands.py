@@ -49,6 +49,8 @@ def resolve(options: argparse.Namespace, context: Context) -> int:
         print_json(found.as_data())
     else:
         print(f"{found.id}  {safe(found.name or '')}" if found.id else context.text(found.reason))
+        if found.count and found.id:
+            print(context.text("names.counted", count=found.count))
         if found.fraction:
             print(context.text(found.reason))
         if not found.id:

@@ -276,3 +276,25 @@ def test_shares_of_memory_follow_the_profile_names(tables, catalog):
         for profile, (_, memory) in profiles.shares.items():
             size = int(profile.partition("g.")[2].removesuffix("gb"))
             assert size == pytest.approx(float(memory) * sold, rel=0.16), (gpu_id, profile)
+
+
+@pytest.mark.parametrize(
+    ("text", "gpu", "count", "profile"),
+    [
+        ("2x A100-SXM4-80GB MIG 3g.40gb", "nvidia-a100-sxm4-80gb", 2, "3g.40gb"),
+        ("H100 SXM5 80GB 2g.20gb x3", "nvidia-h100-sxm5-80gb", 3, "2g.20gb"),
+        ("4x GRID A100-10C", "nvidia-a100-pcie-40gb", 4, "A100-10C"),
+        ("4 × NVIDIA A100-10C", "nvidia-a100-pcie-40gb", 4, "A100-10C"),
+        ("GRID A100-10C", "nvidia-a100-pcie-40gb", None, "A100-10C"),
+    ],
+)
+def test_a_slice_says_how_many(names, text, gpu, count, profile):
+    found = names.resolve(text)
+    assert (found.id, found.count, found.slice.profile) == (gpu, count, profile)
+
+
+def test_a_slice_of_several_gpus_keeps_its_count(names):
+    found = names.resolve("2x A100 3g.40gb")
+    assert found.id is None
+    assert found.count == 2
+    assert {candidate.id for candidate in found.candidates} == {"nvidia-a100-pcie-80gb", "nvidia-a100-sxm4-80gb"}

@@ -487,3 +487,22 @@ def test_a_hundred_thousand_rows_load_in_seconds(load):
     assert time.process_time() - start < 20
     assert len(catalog.instances) > 100_000
     assert [p.what.id for p in catalog.problems] == ["overlay.instance.ambiguous_gpu", "overlay.instance.unknown_gpu"]
+
+
+def test_no_name_of_an_own_file_can_turn_a_line_around_or_speak_to_a_terminal(tmp_path, base):
+    """The name of the file itself, aliases, and all that a model says of itself."""
+    hostile = "\u202egnp.exe\x1b[2J\x07"
+    model = LLAMA.replace("    config", '    aliases: ["my\\u202e\\u0007 llama"]\n    licence: "a\\u202eb"\n    config')
+    content = (
+        f'{SIX_FIELDS}    aliases: ["E\\u202e100", "Ex 100"]\nmodels:\n  - name: "Own\\u202e\\u0007 Llama"\n{model}'
+    )
+    (tmp_path / f"a{hostile}.yaml").write_text(content, encoding="utf-8")
+    catalog = with_overlays(base, overlay_files(tmp_path))
+    gpu = next(gpu for gpu in catalog.gpus.values() if gpu.user)
+    own = next(entry for entry in catalog.models.values() if entry.user)
+    sources = [known.fact.source.citation for known in (*gpu.properties.values(), own.parameters)]
+    texts = [*gpu.aliases, own.name, own.licence, *own.aliases, *sources]
+    assert {"E100", "Ex 100", "Own Llama", "ab", "my llama"} <= set(texts)
+    assert any(text.startswith("agnp.exe") for text in sources)
+    assert [text for text in texts if not text.isprintable()] == []
+    assert all(text.isprintable() for text in said(catalog))

@@ -92,3 +92,13 @@ def test_the_columns_shown_exist(capsys):
 def test_no_cell_is_a_formula_for_a_spreadsheet(text):
     assert for_spreadsheet(text) == f"'{text}"
     assert for_spreadsheet("A100") == "A100"
+
+
+def test_a_slice_with_a_count_says_how_many(capsys):
+    assert main(["catalog", "resolve", "2x A100 SXM4 80GB 3g.40gb"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("nvidia-a100-sxm4-80gb ")
+    assert "2 of them" in out
+    assert "3g.40gb" in out
+    assert main(["catalog", "resolve", "A100 SXM4 80GB"]) == 0
+    assert "of them" not in capsys.readouterr().out

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import yaml
 
 from gpuplanner.catalog.problems import Problem, Severity, shown
-from gpuplanner.messages import Message, MessageValue, msg
+from gpuplanner.messages import Message, MessageValue, msg, without_controls
 
 Value: TypeAlias = "str | Record | tuple[Value, ...]"
 
@@ -138,7 +138,7 @@ class Fields:
         if not isinstance(value, tuple) or not all(isinstance(text, str) for text in texts):
             self.problem(name, "overlay.value.not_list")
             return ()
-        return tuple(text for text in texts if isinstance(text, str) and text)
+        return tuple(word for text in texts if isinstance(text, str) and (word := without_controls(text).strip()))
 
     def records(self, name: str) -> Iterator[Record]:
         """A field as a list of mappings."""

@@ -19,6 +19,7 @@ from gpuplanner.catalog.names.slices import MigName, VgpuName, VgpuNames, mig_na
 from gpuplanner.catalog.names.spelling import (
     LONGEST_NAME,
     clean,
+    counted,
     join,
     spell_gpu,
     split,
@@ -107,8 +108,9 @@ class Names:
     def _gpu(self, text: str, name: str, memory_bytes: float | None) -> Resolution | None:
         if self._is_placeholder(name):
             return Resolution(text, Kind.GPU, None, None, msg("names.refused.placeholder", query=_shown(text)))
-        if vgpu := self._vgpus.find(name):
-            return self._vgpu(text, vgpu)
+        count, one = counted(name)
+        if vgpu := self._vgpus.find(" ".join(one.split())):
+            return self._vgpu(text, vgpu, count)
         if mig := mig_name(name):
             return self._mig(text, mig)
         match = self._gpus.match(name, memory_bytes)
@@ -144,12 +146,14 @@ class Names:
                 if shares
                 else explaining.no_such_mig(explaining.listed([t.gpu.name for t in traits]), mig.profile, known)
             )
-            return Resolution(text, Kind.GPU, None, None, reason, candidates=self._candidates(Kind.GPU, ids))
+            candidates = self._candidates(Kind.GPU, ids)
+            return Resolution(text, Kind.GPU, None, None, reason, candidates=candidates, count=parents.count)
         [(gpu_id, share)] = shares.items()
         gpu = self._catalog.gpus[gpu_id]
         profile = f"{mig.compute_instance}c.{mig.profile}" if mig.compute_instance else mig.profile
         reason = explaining.mig(gpu, profile, share, shared=bool(mig.compute_instance))
-        return Resolution(text, Kind.GPU, gpu.id, gpu.name, reason, share, slice=Slice(Technology.MIG, profile))
+        part = Slice(Technology.MIG, profile)
+        return Resolution(text, Kind.GPU, gpu.id, gpu.name, reason, share, slice=part, count=parents.count)
 
     def _mig_without_parent(self, text: str, mig: MigName) -> Resolution:
         if mig.parent and spell_gpu(mig.parent, self._words).core:
@@ -159,7 +163,7 @@ class Names:
         reason = msg("names.refused.mig_parent", profile=mig.profile)
         return Resolution(text, Kind.GPU, None, None, reason, candidates=self._candidates(Kind.GPU, having))
 
-    def _vgpu(self, text: str, vgpu: VgpuName) -> Resolution | None:
+    def _vgpu(self, text: str, vgpu: VgpuName, count: int | None) -> Resolution | None:
         gpu = self._catalog.gpus.get(vgpu.gpu)
         sizes_gb = self._gpus.traits(vgpu.gpu).sold_gb if gpu else ()
         if gpu is None or not sizes_gb:
@@ -170,7 +174,8 @@ class Names:
             return Resolution(text, Kind.GPU, None, None, reason, candidates=self._candidates(Kind.GPU, (gpu.id,)))
         technology = Technology.VGPU_ON_MIG if vgpu.mig_slices else Technology.VGPU
         divided = Slice(technology, vgpu.label, vgpu.series.upper())
-        return Resolution(text, Kind.GPU, gpu.id, gpu.name, explaining.vgpu(gpu, divided, share), share, slice=divided)
+        reason = explaining.vgpu(gpu, divided, share)
+        return Resolution(text, Kind.GPU, gpu.id, gpu.name, reason, share, slice=divided, count=count)
 
     def _of_instances(self, text: str, match: InstanceMatch) -> Resolution:
         if len(match.ids) != 1:

@@ -80,13 +80,19 @@ class GpuSpelling:
     editions: frozenset[str] = frozenset()
 
 
-def spell_gpu(text: str, words: Words) -> GpuSpelling:
-    """The parts of a cleaned text, read as the name of a GPU."""
+def counted(text: str) -> tuple[int | None, str]:
+    """How many a cleaned text says there are, before what it names or after it, and the text without that."""
     count: int | None = None
     for pattern in (_COUNT_BEFORE, _COUNT_AFTER):
         if found := pattern.search(text):
             count = int(found[1])
             text = pattern.sub(" ", text)
+    return count, text
+
+
+def spell_gpu(text: str, words: Words) -> GpuSpelling:
+    """The parts of a cleaned text, read as the name of a GPU."""
+    count, text = counted(text)
     text = " ".join(_POWER.sub(" ", _COUNTED_NODES.sub(" ", text)).split())
     sold: list[float] = []
     measured: list[float] = []
