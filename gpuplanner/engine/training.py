@@ -5,7 +5,7 @@ CUDA context and communicators), and what nvidia-smi shows (reserved, with every
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from typing import cast
 
@@ -19,7 +19,7 @@ from gpuplanner.engine.limit_shares import limit_shares
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.ranges import Spread, certainty_on, inverse, ranged
 from gpuplanner.engine.training_limits import largest_that_fits
-from gpuplanner.engine.training_memory import MemoryNumbers
+from gpuplanner.engine.training_memory import ActivationNumbers, MemoryNumbers
 from gpuplanner.engine.training_numbers import held_numbers
 from gpuplanner.engine.training_remarks import remarks, unmet
 from gpuplanner.engine.training_run import TrainingRun, training_run
@@ -43,6 +43,9 @@ PHASE_PARTS: Mapping[str, tuple[str, ...]] = {
     "step": ("weights", *_FROZEN, "gradients", "optimizer", "buckets", "step_copy"),
 }
 """What is in memory in each phase, in the order of `phase_bytes`."""
+_NAMES = tuple(dict.fromkeys(name for names in PHASE_PARTS.values() for name in names))
+_KEPT = frozenset(field.name for field in fields(ActivationNumbers))
+_IN_EVERY_PHASE = ("holes", "overhead", "rollout")
 SHOWN_AS = {"early_gradients": "gradients", "late_workspace": "workspace", "layer": "activations"}
 """Parts that differ between phases and mean the same to a person."""
 SHOWN_TIME_AS = {"optimizer": "update", "overhead": "fixed"}
@@ -112,7 +115,8 @@ def estimate_training(
 def _memory(run: TrainingRun, machine: Machine) -> Memory:
     spread = run.memory_spread
     numbers = run.numbers.memory
-    phases = tuple(_phase(name, names, numbers, spread) for name, names in PHASE_PARTS.items())
+    parts = _parts(numbers, spread)
+    phases = tuple(_phase(name, parts, numbers, spread) for name in PHASE_PARTS)
     usable = float(run.hardware.usable_bytes)
     return Memory(
         usable=usable_figure(usable, machine.gpu),
@@ -123,17 +127,23 @@ def _memory(run: TrainingRun, machine: Machine) -> Memory:
     )
 
 
-def _phase(name: str, parts: tuple[str, ...], numbers: MemoryNumbers, spread: Spread) -> Phase:
-    found = []
-    for part in parts:
-        owner = numbers.kept if hasattr(numbers.kept, part) else numbers.states
-        value = _float(getattr(owner, part))
+def _parts(numbers: MemoryNumbers, spread: Spread) -> dict[str, Part]:
+    """What takes memory in any phase, by the names of the numbers."""
+    found = {}
+    for name in _NAMES:
+        owner = numbers.kept if name in _KEPT else numbers.states
+        value = _float(getattr(owner, name))
         if value > 0:
-            found.append(Part(SHOWN_AS.get(part, part), _part_figure(part, value, spread)))
-    found += [Part("holes", ranged(_float(numbers.holes), Unit.BYTE, spread))]
-    found += [Part("overhead", ranged(_float(numbers.overhead), Unit.BYTE, spread))]
+            found[name] = Part(SHOWN_AS.get(name, name), _part_figure(name, value, spread))
+    for name in ("holes", "overhead"):
+        found[name] = Part(name, ranged(_float(getattr(numbers, name)), Unit.BYTE, spread))
     if numbers.rollout > 0:
-        found.append(Part("rollout", ranged(_float(numbers.rollout), Unit.BYTE, spread)))
+        found["rollout"] = Part("rollout", ranged(_float(numbers.rollout), Unit.BYTE, spread))
+    return found
+
+
+def _phase(name: str, parts: Mapping[str, Part], numbers: MemoryNumbers, spread: Spread) -> Phase:
+    found = [parts[part] for part in (*PHASE_PARTS[name], *_IN_EVERY_PHASE) if part in parts]
     is_peak = getattr(numbers, name) is numbers.allocated
     total = _float(numbers.needed) if is_peak else _float(phase_bytes(tuple(p.figure.value for p in found)))
     return Phase(name, _merged(found), ranged(total, Unit.BYTE, spread))
@@ -228,12 +238,15 @@ def _largest(run: TrainingRun, field: str, most: int, unit: Unit) -> Figure:
     spread = run.memory_spread
     usable = _float(run.hardware.usable_bytes)
 
+    known = int(_float(getattr(run.layout, field))), _float(run.numbers.memory.needed)
+
     @cache
     def needed(value: float) -> float:
+        if value == known[0]:
+            return known[1]
         layout = replace(run.layout, **{field: value})
         return _float(held_numbers(run.model, run.software, run.hardware, layout).memory.needed)
 
-    known = int(_float(getattr(run.layout, field))), _float(run.numbers.memory.needed)
     found = largest_that_fits(needed, usable, most, known)
     least = needed(1.0)
     slope = (needed(float(max(found, 2))) - least) / (max(found, 2) - 1)

@@ -5,6 +5,7 @@ faster; where none fits, the one that needs the least memory.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import gcd
 from typing import Any
 
@@ -18,7 +19,7 @@ from gpuplanner.engine.training_inputs import HardwareNumbers, SoftwareNumbers
 from gpuplanner.engine.training_layouts import layouts_of
 from gpuplanner.engine.training_model import ModelNumbers
 from gpuplanner.engine.training_numbers import held_numbers, tokens_a_second
-from gpuplanner.engine.training_rollout import known_trainer_shape
+from gpuplanner.engine.training_rollout import known_trainer_shape, trainer_gpus
 from gpuplanner.engine.training_time import time_numbers
 from gpuplanner.engine.training_ways import Shape, TrainingWay, TrainingWays, layouts_on
 from gpuplanner.engine.verdict import comfortable
@@ -28,6 +29,8 @@ from gpuplanner.workload.training import Training
 
 MUCH_FASTER = 1.25
 """So many times as fast a way has to be that it is taken although memory gets tight."""
+JOB = ("tokens", "samples", "deadline_s")
+"""Settings of how much there is to do: no step depends on them."""
 
 
 def shape_of(model: ModelArchitecture) -> Shape:
@@ -38,16 +41,19 @@ def shape_of(model: ModelArchitecture) -> Shape:
 
 def ways_on(machine: Machine, model: ModelArchitecture, workload: Training) -> TrainingWays:
     """The ways of running on this machine. Raises InputError when the plan cannot be laid out on its GPUs at all."""
-    shape, expert = shape_of(model), workload.expert_parallel or 1
+    return _ways_on(machine.gpus_per_node, machine.nodes, shape_of(model), workload)
+
+
+def _ways_on(gpus_per_node: int, nodes: int, shape: Shape, workload: Training) -> TrainingWays:
+    expert = workload.expert_parallel or 1
     if expert > 1 and not shape.experts_divide(expert):
         raise InputError(msg("training.experts_do_not_divide", experts=shape.experts, expert=expert))
-    per_node, nodes = known_trainer_shape(workload, machine.gpus_per_node, machine.nodes)
-    ways = layouts_on(per_node, nodes, shape, workload, machine.nodes)
+    ways = layouts_on(*known_trainer_shape(workload, gpus_per_node, nodes), shape, workload, nodes)
     if not ways:
         raise InputError(
             msg(
                 "training.no_layout",
-                gpus=machine.gpus,
+                gpus=gpus_per_node * nodes,
                 tensor=workload.tensor_parallel or 1,
                 pipeline=workload.pipeline_parallel or 1,
                 context=workload.context_parallel or 1,
@@ -57,6 +63,40 @@ def ways_on(machine: Machine, model: ModelArchitecture, workload: Training) -> T
             )
         )
     return ways
+
+
+def chosen_way(
+    machine: Machine,
+    architecture: ModelArchitecture,
+    workload: Training,
+    model: ModelNumbers,
+    software: SoftwareNumbers,
+    hardware: HardwareNumbers,
+    highest_need: float,
+) -> TrainingWay:
+    """The best of all ways on this machine; see `ways_on` and `best_way`.
+
+    It is kept for plans that differ only in what no choice depends on, as one does from key to key.
+    """
+    asked = workload.model_copy(update=dict.fromkeys(JOB))
+    shape = shape_of(architecture)
+    return _chosen(asked, shape, machine.gpus_per_node, machine.nodes, model, software, hardware, highest_need)
+
+
+@lru_cache(maxsize=256)
+def _chosen(
+    workload: Training,
+    shape: Shape,
+    gpus_per_node: int,
+    nodes: int,
+    model: ModelNumbers,
+    software: SoftwareNumbers,
+    hardware: HardwareNumbers,
+    highest_need: float,
+) -> TrainingWay:
+    ways = _ways_on(gpus_per_node, nodes, shape, workload)
+    trainers = trainer_gpus(workload, gpus_per_node, nodes)
+    return best_way(ways, workload, model, software, hardware, trainers, highest_need)
 
 
 def best_way(

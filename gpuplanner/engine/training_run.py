@@ -9,7 +9,7 @@ from gpuplanner.engine.estimate import Part
 from gpuplanner.engine.feed import HOST, Sample, fed_spread, feed_of, wait_parts
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.ranges import Spread, unmeasured
-from gpuplanner.engine.training_choice import best_way, ways_on
+from gpuplanner.engine.training_choice import best_way, chosen_way
 from gpuplanner.engine.training_hardware import hardware_numbers
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
 from gpuplanner.engine.training_layouts import layout_of
@@ -86,10 +86,12 @@ def training_run(
     hardware = replace(hardware, feed=feed_of(workload, text_sample(workload, efficiencies), machine, efficiencies))
     numbers = model_numbers(model, workload)
     software = software_numbers(workload, machine, efficiencies)
-    tried = ways_on(machine, model, workload) if ways is None else ways
     trainers = trainer_gpus(workload, machine.gpus_per_node, machine.nodes)
     highest = memory_spread_of(workload, efficiencies).high
-    way = best_way(tried, workload, numbers, software, hardware, trainers, highest)
+    if ways is None:
+        way = chosen_way(machine, model, workload, numbers, software, hardware, highest)
+    else:
+        way = best_way(ways, workload, numbers, software, hardware, trainers, highest)
     layout = layout_of(workload, way, trainers)
     family = "pretraining time" if workload.method in PRETRAINING else "fine-tuning time"
     measured = beside(workload, spread_of(efficiencies, family, rung_of(workload, machine.gpu, efficiencies)))
