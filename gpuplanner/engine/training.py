@@ -6,7 +6,6 @@ CUDA context and communicators), and what nvidia-smi shows (reserved, with every
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from functools import cache
 from typing import cast
 
 from gpuplanner.catalog.architecture import ModelArchitecture
@@ -18,9 +17,8 @@ from gpuplanner.engine.formulas.training_time import job_seconds
 from gpuplanner.engine.limit_shares import limit_shares
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.ranges import Spread, certainty_on, inverse, ranged
-from gpuplanner.engine.training_limits import largest_that_fits
+from gpuplanner.engine.training_growth import Grown, grown_bytes, growth
 from gpuplanner.engine.training_memory import ActivationNumbers, MemoryNumbers
-from gpuplanner.engine.training_numbers import held_numbers
 from gpuplanner.engine.training_remarks import remarks, unmet
 from gpuplanner.engine.training_run import TrainingRun, training_run
 from gpuplanner.engine.training_ways import TrainingWay
@@ -234,29 +232,23 @@ def _limits_of_growth(run: TrainingRun) -> dict[str, Figure]:
     }
 
 
-def _largest(run: TrainingRun, field: str, most: int, unit: Unit) -> Figure:
+def _largest(run: TrainingRun, field: Grown, most: int, unit: Unit) -> Figure:
     spread = run.memory_spread
-    usable = _float(run.hardware.usable_bytes)
-
-    known = int(_float(getattr(run.layout, field))), _float(run.numbers.memory.needed)
-
-    @cache
-    def needed(value: float) -> float:
-        if value == known[0]:
-            return known[1]
-        layout = replace(run.layout, **{field: value})
-        return _float(held_numbers(run.model, run.software, run.hardware, layout).memory.needed)
-
-    found = largest_that_fits(needed, usable, most, known)
-    least = needed(1.0)
-    slope = (needed(float(max(found, 2))) - least) / (max(found, 2) - 1)
+    usable, needed = _float(run.hardware.usable_bytes), _float(run.numbers.memory.needed)
+    numbers = run.model, run.software, run.hardware, run.layout
+    grown = growth(*numbers, field, most, needed)
 
     def at(limit: float) -> float:
-        reached = 1 + (limit - least) / slope if slope > 0 else float(most)
+        each = grown.bytes_each
+        reached = 1 + (limit - grown.least_bytes) / each if each > 0 else float(most)
         return float(min(max(int(reached), 0), most))
 
+    found = float(grown.largest)
     low, high = min(at(usable / spread.high), found), max(at(usable / spread.low), found)
-    value = _float(largest_that_fitted(float(found), needed(float(max(found, 1))), usable))
+    tried = max(found, 1.0)
+    if tried != getattr(run.layout, field):
+        needed = grown_bytes(*numbers, field, tried)
+    value = _float(largest_that_fitted(found, needed, usable))
     return Figure(value, unit, certainty_on(spread.rung), low, high, spread.rung, spread.why)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from gpuplanner.engine.feed import NOTHING, Waits, waits
 from gpuplanner.engine.formulas.attention import attention_flops, mean_attended_tokens
 from gpuplanner.engine.formulas.data import fed_step_seconds, tokens_of_node
-from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum, where
+from gpuplanner.engine.formulas.elementwise import Number, always, maximum, minimum, where
 from gpuplanner.engine.formulas.gemm import matrix_flops, multiply_seconds
 from gpuplanner.engine.formulas.optimizer import offloaded_step_seconds, optimizer_seconds
 from gpuplanner.engine.formulas.pipeline import bubble_seconds, pipelined_step_seconds
@@ -105,40 +105,32 @@ def time_numbers(
     work = _compute(model, software, hardware, layout, part, kept)
     talk = communication_numbers(model, software, hardware, layout, part)
     busy = overlap_window_seconds(work.computing, work.dequantise)
-    tensor = unhidden_seconds(talk.tensor, software.tensor_hidden, busy)
-    context = unhidden_seconds(talk.context, 1.0, work.attention)
-    experts = unhidden_seconds(talk.experts, software.expert_hidden, busy)
-    gather = unhidden_seconds(talk.sharded, software.gather_hidden, busy)
-    send = unhidden_seconds(talk.send, software.data_hidden, busy)
-    fetch = offloaded_weights_seconds(
-        (part.dense_parameters + part.expert_parameters)
-        * software.word_bytes
-        * layout.offload_weights
-        / part.shard_members,
-        layout.full_recomputation,
-        hardware.pcie_bytes_per_s,
-        software.pcie_efficiency,
-    )
+    tensor = _exposed(talk.tensor, software.tensor_hidden, busy)
+    context = _exposed(talk.context, 1.0, work.attention)
+    experts = _exposed(talk.experts, software.expert_hidden, busy)
+    gather = _exposed(talk.sharded, software.gather_hidden, busy)
+    send = _exposed(talk.send, software.data_hidden, busy)
+    fetch = _fetch(software, hardware, layout, part)
     one = micro_batch_seconds(work.computing, work.dequantise, tensor, context, experts, gather, send, fetch)
     times, pp = part.micro_batches, layout.pipeline_parallel
     pipelined = pipelined_step_seconds(one, times, pp, layout.virtual_pipeline)
     often = where(layout.shard_gradients > 0, times, 1.0)
-    reduce = over_micro_batches(unhidden_seconds(talk.reduce, software.data_hidden, busy), often)
+    reduce = _repeated(_exposed(talk.reduce, software.data_hidden, busy), often)
     optimizer, offload = _update(software, hardware, layout, part)
     busy_s = training_step_seconds(pipelined, reduce, optimizer, offload, software.overhead_s, rollout_s)
     waited = _waits(hardware, layout, busy_s)
     return TimeNumbers(
-        matrices=over_micro_batches(work.matrices, times),
-        attention=over_micro_batches(work.attention, times),
-        elementwise=over_micro_batches(work.elementwise, times),
-        launch=over_micro_batches(work.waiting, times),
-        dequantise=over_micro_batches(work.dequantise, times),
-        tensor=over_micro_batches(tensor, times),
-        context=over_micro_batches(context, times),
-        experts=over_micro_batches(experts, times),
-        gather=over_micro_batches(gather, times),
-        send=over_micro_batches(send, times),
-        fetch=over_micro_batches(fetch, times),
+        matrices=_repeated(work.matrices, times),
+        attention=_repeated(work.attention, times),
+        elementwise=_repeated(work.elementwise, times),
+        launch=_repeated(work.waiting, times),
+        dequantise=_repeated(work.dequantise, times),
+        tensor=_repeated(tensor, times),
+        context=_repeated(context, times),
+        experts=_repeated(experts, times),
+        gather=_repeated(gather, times),
+        send=_repeated(send, times),
+        fetch=_repeated(fetch, times),
         bubble=bubble_seconds(one, pp, layout.virtual_pipeline),
         reduce=reduce,
         optimizer=optimizer,
@@ -148,6 +140,30 @@ def time_numbers(
         read=waited.read,
         prepare=waited.prepare,
         step=busy_s if waited is NOTHING else fed_step_seconds(busy_s, waited.whole),
+    )
+
+
+def _exposed(communication_s: Number, hidden_share: Number, window_s: Number) -> Number:
+    """What nothing hides; of what a layout has nothing of there is nothing to explain either."""
+    return 0.0 if always(communication_s, 0.0) else unhidden_seconds(communication_s, hidden_share, window_s)
+
+
+def _repeated(part_s: Number, micro_batches: Number) -> Number:
+    return 0.0 if always(part_s, 0.0) else over_micro_batches(part_s, micro_batches)
+
+
+def _fetch(software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split) -> Number:
+    """Weights from the host, where they are left there."""
+    if always(layout.offload_weights, 0.0):
+        return 0.0  # nothing to explain
+    return offloaded_weights_seconds(
+        (part.dense_parameters + part.expert_parameters)
+        * software.word_bytes
+        * layout.offload_weights
+        / part.shard_members,
+        layout.full_recomputation,
+        hardware.pcie_bytes_per_s,
+        software.pcie_efficiency,
     )
 
 
@@ -184,13 +200,10 @@ def _compute(
     matrices = _matrices(model, software, layout, part, again)
     reference = layout.reference_passes
     attention = attention_training_seconds(_attention(model, software, layout, part), reference, attention_again)
-    dispatched = (
-        part.passed_tokens
-        * model.dispatch_width
-        * software.word_bytes
-        * software.expert_passes
-        / layout.tensor_parallel
-    )
+    dispatched: Number = 0.0
+    if model.dispatch_width:
+        routed = part.passed_tokens * model.dispatch_width * software.word_bytes
+        dispatched = routed * software.expert_passes / layout.tensor_parallel
     moved = moved_activation_bytes(kept.layer, part.passed_share, dispatched, part.stage_layers)
     logits = where(part.passed_tokens > software.loss_chunk_tokens, FUSED_LOSS_BYTES, software.bytes_per_logit)
     loss = loss_moved_bytes(LOSS_PASSES, part.passed_tokens, model.vocabulary, logits, layout.tensor_parallel)
@@ -217,11 +230,13 @@ def _matrices(
     tokens, tp, padding = part.passed_tokens, layout.tensor_parallel, software.padding_tokens
     share = part.stage_layers / model.layers
     dense = matrix_flops(model.matrix_parameters * share, tokens, padding, tp)
-    expert_padding = padding * model.experts / maximum(model.experts_per_token, 1.0) / layout.expert_parallel
-    routed = matrix_flops(model.active_expert_parameters * share, tokens * part.busiest_share, expert_padding, tp)
+    experts_s: Number = 0.0
+    if model.active_expert_parameters:
+        expert_padding = padding * model.experts / maximum(model.experts_per_token, 1.0) / layout.expert_parallel
+        routed = matrix_flops(model.active_expert_parameters * share, tokens * part.busiest_share, expert_padding, tp)
+        experts_s = multiply_seconds(routed, software.flop_per_s, software.expert_utilisation)
     head = matrix_flops(model.head_matrix, tokens, padding, tp)
     dense_s = multiply_seconds(dense, software.flop_per_s, software.matrix_utilisation)
-    experts_s = multiply_seconds(routed, software.flop_per_s, software.expert_utilisation)
     head_s = multiply_seconds(head, software.wide_flop_per_s, software.wide_utilisation)
     layers_s = layer_matrix_seconds(dense_s, experts_s)
     forward_s = slowest_stage_seconds(layers_s, head_s, part.spare_layers, part.stage_layers)
@@ -234,7 +249,8 @@ def _attention(model: ModelNumbers, software: SoftwareNumbers, layout: LayoutNum
     share = part.stage_layers / model.layers
     seen, windowed = attended_tokens(model, part.span, maximum(layout.math_attention, 1.0 - model.causal))
     flops = attention_flops(0.0, tokens, seen, model.pair_flops * share, tp)
-    flops = attention_flops(flops, tokens, windowed, model.windowed_pair_flops * share, tp)
+    if model.windowed_pair_flops:
+        flops = attention_flops(flops, tokens, windowed, model.windowed_pair_flops * share, tp)
     return multiply_seconds(flops, software.wide_flop_per_s, software.attention_utilisation)
 
 
@@ -252,6 +268,8 @@ def attended_tokens(model: ModelNumbers, span: Number, unmasked: Number) -> tupl
     """
     pairs = span * (1.0 + unmasked)
     seen = mean_attended_tokens(pairs, 0.0, pairs)
+    if not model.windowed_pair_flops:
+        return seen, 0.0
     return seen, mean_attended_tokens(pairs, 0.0, where(unmasked > 0, pairs, model.window))
 
 
@@ -264,6 +282,8 @@ def _update(
     touched = 2.0 * (software.state_bytes + software.weight_bytes) + software.gradient_bytes
     here = stepped * (1.0 - layout.offload_optimizer)
     optimizer = optimizer_seconds(here, touched, hardware.hbm_bytes_per_s, software.hbm_efficiency)
+    if always(layout.offload_optimizer, 0.0):
+        return optimizer, 0.0
     offload = offloaded_step_seconds(
         stepped * layout.offload_optimizer,
         software.host_parameters_per_s,

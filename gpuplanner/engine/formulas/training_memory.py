@@ -4,7 +4,7 @@ A rank holds `dense_parameters` (its share of what every token uses) and `expert
 copied over different groups of ranks, so their states are sharded over different numbers of them.
 """
 
-from gpuplanner.engine.formulas.elementwise import Number, added, maximum, minimum
+from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum
 from gpuplanner.figures import formula
 from gpuplanner.units import Unit
 
@@ -194,18 +194,15 @@ def phase_tensor_bytes(
     update_copy_bytes: Number,
 ) -> Number:
     """Memory that tensors take in one phase: the allocated number."""
-    return added(
-        trained_weight_bytes,
-        base_bytes,
-        cast_copy_bytes,
-        held_gradient_bytes,
-        optimizer_state_bytes,
-        kept_activation_bytes,
-        working_bytes,
-        logit_loss_bytes,
-        gathered_bytes,
-        reduce_bucket_bytes,
-        update_copy_bytes,
+    states = trained_weight_bytes + base_bytes + cast_copy_bytes + held_gradient_bytes + optimizer_state_bytes
+    return (
+        states
+        + kept_activation_bytes
+        + working_bytes
+        + logit_loss_bytes
+        + gathered_bytes
+        + reduce_bucket_bytes
+        + update_copy_bytes
     )
 
 

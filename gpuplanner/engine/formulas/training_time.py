@@ -4,7 +4,7 @@ Matrix multiplications and attention are those of `gemm.py` and `attention.py`, 
 recomputation add are factors here.
 """
 
-from gpuplanner.engine.formulas.elementwise import Number, maximum
+from gpuplanner.engine.formulas.elementwise import Number, added, maximum
 from gpuplanner.figures import formula
 from gpuplanner.units import Unit
 
@@ -237,7 +237,7 @@ def micro_batch_seconds(
     fetch_s: Number,
 ) -> Number:
     """One micro-batch on the slowest stage with the communication that is not hidden."""
-    return micro_batch_compute_s + dequantise_s + tensor_s + context_s + expert_s + gather_s + send_s + fetch_s
+    return added(micro_batch_compute_s, dequantise_s, tensor_s, context_s, expert_s, gather_s, send_s, fetch_s)
 
 
 @formula(Unit.SECOND, "part_s · micro_batches", "the same work for each micro-batch")
@@ -266,7 +266,7 @@ def training_step_seconds(
     rollout_s: Number,
 ) -> Number:
     """One optimizer step."""
-    return pipelined_s + reduce_s + optimizer_s + offload_s + overhead_s + rollout_s
+    return added(pipelined_s, reduce_s, optimizer_s, offload_s, overhead_s, rollout_s)
 
 
 @formula(

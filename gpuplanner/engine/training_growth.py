@@ -1,0 +1,64 @@
+"""How far one run could grow with everything else unchanged: the trials, which no explanation leads to. No figures."""
+
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import Literal, cast
+
+from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
+from gpuplanner.engine.training_limits import largest_that_fits
+from gpuplanner.engine.training_model import ModelNumbers
+from gpuplanner.engine.training_numbers import held_numbers
+from gpuplanner.figures import unrecorded
+
+Grown = Literal["micro_batch", "sequence_length"]
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """The largest number that fits, 0 where not even 1 does; what 1 needs, and how much more each one needs."""
+
+    largest: int
+    least_bytes: float
+    bytes_each: float
+
+
+@lru_cache(maxsize=256)
+def growth(
+    model: ModelNumbers,
+    software: SoftwareNumbers,
+    hardware: HardwareNumbers,
+    layout: LayoutNumbers,
+    field: Grown,
+    most: int,
+    needed_bytes: float,
+) -> Growth:
+    """How far `field` of a layout of floats, which needs so many bytes, can grow up to `most`.
+
+    It is kept for plans that differ only in what no memory depends on, as one does from key to key.
+    """
+    own = cast(float, getattr(layout, field))
+
+    @cache
+    def needed(value: float) -> float:
+        if value == own:
+            return needed_bytes
+        return grown_bytes(model, software, hardware, layout, field, value)
+
+    with unrecorded():
+        usable = cast(float, hardware.usable_bytes)
+        found = largest_that_fits(needed, usable, most, (int(own), needed_bytes))
+        least, second = needed(1.0), max(found, 2)
+        return Growth(found, least, (needed(float(second)) - least) / (second - 1))
+
+
+def grown_bytes(
+    model: ModelNumbers,
+    software: SoftwareNumbers,
+    hardware: HardwareNumbers,
+    layout: LayoutNumbers,
+    field: Grown,
+    value: float,
+) -> float:
+    """What the run needs of memory with another value of `field`."""
+    other = replace(layout, **{field: value})
+    return cast(float, held_numbers(model, software, hardware, other).memory.needed)
