@@ -5,6 +5,7 @@ the way that gives the most tokens a second, which for a given number of clients
 """
 
 from dataclasses import replace
+from functools import lru_cache
 from math import gcd, inf
 
 import numpy as np
@@ -120,9 +121,25 @@ def best_way(
     server: ServerNumbers,
     load: LoadNumbers,
 ) -> WayNumbers:
-    """The way to take: it starts, holds all requests, keeps the goals, and gives most; else what comes nearest."""
+    """The way to take: it starts, holds all requests, keeps the goals, and gives most; else what comes nearest.
+
+    It is kept for plans that differ only in what no choice depends on, as one does from key to key.
+    """
     if len(ways) == 1:
         return ways[0]
+    goals = workload.ttft_goal_s or inf, workload.tpot_goal_s or inf
+    return _best(tuple(ways), goals, model, gpu, server, load)
+
+
+@lru_cache(maxsize=256)
+def _best(
+    ways: tuple[WayNumbers, ...],
+    goals: tuple[float, float],
+    model: ModelNumbers,
+    gpu: GpuNumbers,
+    server: ServerNumbers,
+    load: LoadNumbers,
+) -> WayNumbers:
     stacked = stack(ways, equal_as_floats=True)
     with unrecorded():
         numbers = serving_numbers(model, gpu, server, load, stacked)
@@ -137,7 +154,6 @@ def best_way(
     if numbers.apart is not None:
         waits = np.asarray(numbers.at_work) < load.concurrency * SERVED
     queues = saturated | waits if load.request_per_s is None else saturated
-    late = ttft_s > (workload.ttft_goal_s or inf)
-    slow = tpot_s > (workload.tpot_goal_s or inf)
+    late, slow = ttft_s > goals[0], tpot_s > goals[1]
     order = np.lexsort((pool, np.where(starts, rate, 0.0), -(late.astype(int) + slow), -queues.astype(int), starts))
     return ways[int(order[-1])]

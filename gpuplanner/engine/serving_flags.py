@@ -123,10 +123,12 @@ SETTINGS = (
 )  # fmt: skip
 """The settings of a plan that some server has a flag for."""
 
+_DEFAULTS = {name: field.default for name, field in Serving.model_fields.items()}
+
 
 def is_set(serving: Serving, name: str) -> bool:
     """Whether a plan says something else of a setting than its server would do by itself."""
-    return bool(getattr(serving, name) != Serving.model_fields[name].default)
+    return bool(getattr(serving, name) != _DEFAULTS[name])
 
 
 def ignored(serving: Serving) -> tuple[str, ...]:
@@ -149,7 +151,7 @@ def heeded(serving: Serving) -> Serving:
 
 def without(serving: Serving, *names: str) -> Serving:
     """The same plan with these settings left open."""
-    return serving.model_copy(update={name: Serving.model_fields[name].default for name in names})
+    return serving.model_copy(update={name: _DEFAULTS[name] for name in names})
 
 
 def layout_flags(server: Server, way: WayNumbers) -> str:
