@@ -9,7 +9,7 @@ from gpuplanner.catalog.reading import load_catalog
 from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.links import Collective, reach
 from gpuplanner.engine.machine import Topology
-from gpuplanner.engine.machines import bare, machine_of
+from gpuplanner.engine.machines import bare, machine_of, price_of
 from gpuplanner.engine.serving_machine import gpu_numbers
 from gpuplanner.facts import Direction
 from gpuplanner.messages import InputError
@@ -68,10 +68,15 @@ def test_sel11_a_price_is_that_of_the_whole_machine(shipped_catalog):
     assert price.date >= "2026"
 
 
-@pytest.mark.xfail(strict=True, reason="4.05 was the price of 2025; the published one has been 3.67 since")
-def test_sel11_the_total_of_then(shipped_catalog):
-    price = shipped_catalog.instances["gcp/a2-highgpu-1g"].price(PriceKind.ON_DEMAND)
-    assert price.per_hour == pytest.approx(4.05, rel=0.05)
+def test_sel11_the_total_of_then_is_a_price_with_its_day(shipped_catalog):
+    offer = shipped_catalog.instances["gcp/a2-highgpu-1g"]
+    then = [price for price in offer.prices if price.date.startswith("2023")]
+    assert [price.per_hour for price in then] == [pytest.approx(4.05, rel=0.05)]
+    assert then[0].source.date == then[0].date
+    now = price_of(offer)
+    assert now is not None
+    assert now.date > then[0].date
+    assert machine_of(MachineChoice(instance_id=offer.id), shipped_catalog, {}).usd_per_hour == now.per_hour
 
 
 def test_sel14_a_link_rate_says_its_direction(shipped_catalog, shipped_efficiencies):
