@@ -177,7 +177,7 @@ def duty(made: Estimate, network: DiffusionNetwork, efficiencies: Efficiencies) 
 
 def _sample(work: DiffusionTraining, frames: float, efficiencies: Efficiencies) -> Sample:
     """A sample on its way to the GPU: a core decodes the frames of a clip one after the other; latents are ready."""
-    if work.cached:
+    if not work.prepares:
         return Sample(work.sample_bytes)
     data = efficiencies.constants(TABLE, "data")
     each = images_per_core_second(

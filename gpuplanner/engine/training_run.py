@@ -28,7 +28,7 @@ from gpuplanner.engine.training_time import read_tokens
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import Message, msg
-from gpuplanner.workload.training import Method, Training, TrainingData
+from gpuplanner.workload.training import Method, Training
 
 PRETRAINING = {Method.PRETRAINING, Method.FULL}
 
@@ -59,7 +59,7 @@ class TrainingRun:
 def text_sample(workload: Training, efficiencies: Efficiencies) -> Sample:
     """A token on its way to the GPU: as it was stored, or made of text by the CPU."""
     each = efficiencies.constants(HOST, "storage")["bytes_per_token"]
-    if workload.data is TrainingData.TOKENS:
+    if not workload.prepares:
         return Sample(each)
     return Sample(each, efficiencies.constants(HOST, "training cpu")["tokens_per_core_s"])
 

@@ -35,3 +35,7 @@ class ByHand(ReadsData):
     exchanged_bytes: Amount = Field(0, ge=0, le=1e18, json_schema_extra=ask("way", Unit.BYTE))
     kernels: int = Field(0, ge=0, le=100_000_000, json_schema_extra=ask("way", Unit.COUNT, advanced=True))
     read_bytes: Amount = Field(0, ge=0, le=1e18, json_schema_extra=ask("way", Unit.BYTE, advanced=True))
+
+    @property
+    def reads(self) -> bool:
+        return self.read_bytes > 0

@@ -30,6 +30,11 @@ class ReadsData(Said):
         None, ge=1.0, le=1e15, json_schema_extra=ask("way", Unit.BYTE_PER_S, advanced=True)
     )
 
+    @property
+    def reads(self) -> bool:
+        """Whether anything is read while the work runs."""
+        return True
+
 
 class PreparesData(ReadsData):
     """Work whose data the CPU prepares: it decodes and varies them, or turns text into tokens.
@@ -41,3 +46,8 @@ class PreparesData(ReadsData):
 
     vcpus: int | None = Field(None, ge=1, le=1_000_000, json_schema_extra=ask("way", Unit.COUNT, advanced=True))
     workers: int | None = Field(None, ge=0, le=10_000, json_schema_extra=ask("way", Unit.COUNT, advanced=True))
+
+    @property
+    def prepares(self) -> bool:
+        """Whether the CPU has anything to do for what is read."""
+        return self.reads

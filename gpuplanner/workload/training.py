@@ -165,6 +165,10 @@ class Training(PreparesData):
     rollout_gpus: int = Field(1, ge=1, le=1_000_000, json_schema_extra=ask("way", Unit.COUNT, True))
 
     @property
+    def prepares(self) -> bool:
+        return self.data is TrainingData.TEXT
+
+    @property
     def tokens_in_all(self) -> float | None:
         """Tokens that the job trains on, padding not counted. None where nobody says how many."""
         if self.tokens is None and self.samples is not None:

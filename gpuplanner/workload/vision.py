@@ -87,3 +87,7 @@ class Vision(PreparesData):
     fused_attention: bool = Field(True, json_schema_extra=ask("way", advanced=True))
     data: VisionData = Field(VisionData.CPU, json_schema_extra=ask("way", advanced=True))
     image_bytes: Amount = Field(110e3, ge=0, le=1e12, json_schema_extra=ask("way", Unit.BYTE, advanced=True))
+
+    @property
+    def reads(self) -> bool:
+        return self.data is not VisionData.READY

@@ -48,8 +48,9 @@ def ask(step: str, unit: Unit | None = None, advanced: bool = False, control: st
 
 
 def asked(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo, Ask]]:
-    """The fields of a workload type that the wizard shows, in order."""
-    for name, info in model.model_fields.items():
+    """The fields of a workload type that the wizard shows, in order: its own before those that kinds have in common."""
+    own = model.__annotations__
+    for name, info in sorted(model.model_fields.items(), key=lambda field: field[0] not in own):
         extra = info.json_schema_extra
         note = extra.get(_KEY) if isinstance(extra, dict) else None
         if isinstance(note, dict):

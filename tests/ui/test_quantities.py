@@ -110,6 +110,14 @@ def test_operations_are_read_with_their_prefix(text, flops):
     assert quantities.operations().parse(text, BINARY) == pytest.approx(flops)
 
 
+@pytest.mark.parametrize(
+    ("text", "rate"), [("2", 2e9), ("500 MB/s", 5e8), ("500 MB", 5e8), ("1.2 GB/s", 1.2e9), ("1 GiB/s", 2**30)]
+)
+def test_rates_are_in_decimal_gigabytes_a_second_unless_written_out(text, rate):
+    assert quantities.byte_rate().parse(text, BINARY) == pytest.approx(rate)
+    assert quantities.byte_rate().suffix(BINARY) == "GB/s"
+
+
 @given(st.floats(min_value=0.001, max_value=1e12))
 def test_what_is_shown_reads_back_as_it_was(value):
     for quantity in (
@@ -119,6 +127,7 @@ def test_what_is_shown_reads_back_as_it_was(value):
         quantities.money(),
         quantities.operations(),
         quantities.per_second(),
+        quantities.byte_rate(),
     ):
         shown = quantity.show(value, YUAN)
         assert quantity.parse(shown, YUAN) == pytest.approx(value, rel=1e-3, abs=1e-3)

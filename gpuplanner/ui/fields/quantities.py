@@ -24,6 +24,7 @@ _BYTES = {
     "b": 1.0, "k": KB, "kb": KB, "kib": KIB, "ki": KIB, "m": MB, "mb": MB, "mib": MIB, "mi": MIB, "g": GB, "gb": GB,
     "gib": GIB, "gi": GIB, "t": TB, "tb": TB, "tib": TIB, "ti": TIB,
 }  # fmt: skip
+_BYTE_RATES = _BYTES | {f"{name}/s": size for name, size in _BYTES.items()}
 _OPERATIONS = {f"{prefix}flop{end}": 10.0**power for prefix, power in _PREFIXES.items() for end in ("", "s")}
 _DURATIONS = {
     "ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "hr": 3600.0, "hours": 3600.0, "hour": 3600.0,
@@ -140,6 +141,17 @@ def memory(least: float = 0.0, most: float = math.inf) -> Quantity:
         units=_BYTES,
         plain=lambda display: GIB if display.memory is MemoryConvention.GIB else GB,
         suffix=lambda display: display.memory.value,
+        least=least,
+        most=most,
+    )
+
+
+def byte_rate(least: float = 0.0, most: float = math.inf) -> Quantity:
+    """Bytes a second, typed and shown in GB/s as links and drives are sold; another unit may be written out."""
+    return Quantity(
+        units=_BYTE_RATES,
+        plain=lambda _display: GB,
+        suffix=lambda _display: "GB/s",
         least=least,
         most=most,
     )

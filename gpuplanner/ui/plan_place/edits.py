@@ -12,6 +12,7 @@ from gpuplanner.ui.plan_place.wizard.fields import LIMITS, Field, fields_of
 from gpuplanner.units import Display
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import WORKLOADS, MachineChoice, Plan, Workload
+from gpuplanner.workload.reads_data import PreparesData, ReadsData
 from gpuplanner.workload.serving import Serving, Speculation
 from gpuplanner.workload.training import Method, Training, TrainingObjective
 
@@ -116,6 +117,9 @@ _OF_DRAFTING = {
 }  # fmt: skip
 """Fields of a serving plan that only some ways of drafting have."""
 
+_OF_STORAGE = ("data_storage", "storage_bytes_per_s", "image_bytes")
+"""Fields of a plan that only matter where something is read while it runs."""
+
 
 def applies(field: Field, workload: Workload) -> bool:
     """Whether a field means anything beside the others: the rank of adapters only where there are adapters."""
@@ -126,6 +130,12 @@ def applies(field: Field, workload: Workload) -> bool:
         return adapters and (field.name != "base_precision" or workload.method is Method.QLORA)
     if isinstance(workload, Serving) and field.name in _OF_DRAFTING:
         return workload.speculation in _OF_DRAFTING[field.name]
+    if isinstance(workload, Serving) and field.name == "prefill_workers":
+        return workload.disaggregated
+    if isinstance(workload, ReadsData) and field.name in _OF_STORAGE:
+        return workload.reads
+    if isinstance(workload, PreparesData) and field.name == "workers":
+        return workload.prepares
     if field.name == "budget_usd_per_job":
         return "job_usd" in dict(KINDS[workload.kind].columns)
     return True

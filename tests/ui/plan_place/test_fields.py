@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QLabel
 
-from gpuplanner.messages import Language, Translator
+from gpuplanner.messages import Language, Translator, msg
 from gpuplanner.ui.plan_place.edits import applies
 from gpuplanner.ui.plan_place.wizard.choice_row import ChoiceRow, SwitchRow
 from gpuplanner.ui.plan_place.wizard.controls import options_of
@@ -22,6 +22,12 @@ KINDS = [workload.model_fields["kind"].default for workload in WORKLOADS]
 def test_every_field_that_the_type_asks_is_a_field(workload):
     kind = workload.model_fields["kind"].default
     assert [f.name for f in fields_of(kind)] == [name for name, _, _ in asked(workload)]
+
+
+def test_a_kinds_own_fields_come_before_those_that_kinds_have_in_common():
+    names = [f.name for f in fields_of("vision")]
+    assert names[0] == "model"
+    assert names[-4:] == ["data_storage", "storage_bytes_per_s", "vcpus", "workers"]
 
 
 def test_every_limit_is_asked():
@@ -123,6 +129,14 @@ def test_fields_of_drafting_show_only_where_something_drafts(open_page):
     assert shown == {"none": [False, False], "n-gram": [False, True], "draft-model": [True, True]}
 
 
+def test_workers_that_read_are_asked_for_only_where_there_are_some(open_page):
+    page = open_page("preset/chat-70b")
+    workers = page.wizard.row("serving.prefill_workers")
+    assert not applies(workers.field, page.presenter.plan.workload)
+    page.wizard.row("serving.disaggregated").edited.emit(True)
+    assert applies(workers.field, page.presenter.plan.workload)
+
+
 def test_fields_of_adapters_show_only_where_there_are_adapters(open_page):
     page = open_page("preset/finetune-8b")
     rank = page.wizard.row("training.lora_rank")
@@ -130,3 +144,19 @@ def test_fields_of_adapters_show_only_where_there_are_adapters(open_page):
     method = page.wizard.row("training.method")
     method.edited.emit(next(c for c in method.field.choices if c.value == "lora"))
     assert rank.isVisible()
+
+
+def test_fields_of_data_show_only_where_data_are_read_and_prepared(open_page):
+    page = open_page("preset/vision-resnet50-training")
+    data, storage, workers = (page.wizard.row(f"vision.{n}") for n in ("data", "data_storage", "workers"))
+    shown = {}
+    for choice in data.field.choices:
+        data.edited.emit(choice)
+        vision = page.presenter.plan.workload
+        shown[choice.value] = [applies(row.field, vision) for row in (storage, workers)]
+    assert shown == {"cpu": [True, True], "gpu": [True, True], "ready": [False, False]}
+
+
+def test_storage_that_is_left_open_is_not_stated_rather_than_chosen():
+    by_name = {f.name: f for f in all_fields("vision")}
+    assert options_of(by_name["data_storage"])[0] == ("", msg("planui.not_stated"))

@@ -31,9 +31,14 @@ def make_row(appearance: Appearance, field: Field, find: Callable[[Field, str], 
             return ChoiceRow(appearance, field, options_of(field))
 
 
+NOT_STATED = frozenset({"data_storage"})
+"""Open choices that nothing is chosen for: what nobody says stays unknown."""
+
+
 def options_of(field: Field) -> Sequence[tuple[str, Message]]:
     """The ids and texts of what a field offers; first that nothing is chosen, where that is possible."""
-    options: list[tuple[str, Message]] = [(AUTOMATIC, msg("planui.automatic"))] if field.optional else []
+    none = msg("planui.not_stated" if field.name in NOT_STATED else "planui.automatic")
+    options: list[tuple[str, Message]] = [(AUTOMATIC, none)] if field.optional else []
     if field.control is Control.SWITCH:
         return [*options, (YES, msg("planui.on")), (NO, msg("planui.off"))]
     return [*options, *((choice.value, choice_text(choice)) for choice in field.choices)]

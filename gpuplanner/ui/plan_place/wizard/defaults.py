@@ -9,9 +9,11 @@ from gpuplanner.catalog.entries import GpuProperty
 from gpuplanner.engine.estimate import Estimate, Way
 from gpuplanner.facts import MissingFactError
 from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.fields.quantities import byte_rate
 from gpuplanner.ui.plan_place.wizard.fields import choice_text
 from gpuplanner.workload.plan import Workload
 from gpuplanner.workload.precision import WeightPrecision
+from gpuplanner.workload.reads_data import ReadsData, Storage
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Recomputation, Sharding
 
@@ -38,7 +40,23 @@ def automatic_values(
             found |= _server_flags(workload, estimate, efficiencies)
     if estimate is not None and estimate.plan.workload.kind == workload.kind:
         found |= _way(estimate.way, appearance)
+        found |= _host(workload, estimate, appearance)
     return found
+
+
+def _host(workload: Workload, estimate: Estimate, appearance: Appearance) -> dict[str, str]:
+    """What reads and prepares data as far as it is known: nothing is assumed of a machine that says nothing."""
+    if not isinstance(workload, ReadsData):
+        return {}
+    unknown = appearance.text("planui.not_stated")
+    threads = estimate.machine.host.vcpus
+    rate = next((need.offered for need in estimate.host if need.id == "storage_rate"), None)
+    nodes = 1 if workload.data_storage is Storage.SHARED else estimate.machine.nodes
+    return {
+        "vcpus": unknown if threads is None else f"{threads:,.0f}",
+        "storage_bytes_per_s": unknown if rate is None else byte_rate().show(rate / nodes, appearance.display),
+        "workers": appearance.text("planui.as_many_as_cores"),
+    }
 
 
 def _way(way: Way, appearance: Appearance) -> dict[str, str]:

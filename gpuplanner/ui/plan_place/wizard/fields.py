@@ -164,8 +164,10 @@ def _quantity(kind: Any, info: FieldInfo, note: Ask) -> Quantity:
         quantity = quantities.duration(note.control or "s")
     elif note.control == "percent":
         quantity = quantities.percent()
-    elif note.unit in {Unit.BYTE, Unit.BYTE_PER_S}:
+    elif note.unit is Unit.BYTE:
         quantity = quantities.memory()
+    elif note.unit is Unit.BYTE_PER_S:
+        quantity = quantities.byte_rate()
     elif note.unit is Unit.FLOP:
         quantity = quantities.operations()
     elif note.unit is Unit.PER_S:
