@@ -200,6 +200,7 @@ _TERMS: Mapping[Basis, tuple[str, ...]] = {
     FROM_METHOD: (
         "audio_frames",
         "backward_passes",
+        "context_exchanges",
         "dispatches",
         "drafter_passes",
         "drafter_s",

@@ -13,6 +13,7 @@ from gpuplanner.engine.formulas.collectives import (
 )
 from gpuplanner.engine.formulas.elementwise import Condition, Number, always, maximum, minimum, where
 from gpuplanner.engine.formulas.training_time import (
+    context_exchange_seconds,
     expert_dispatch_seconds,
     gradient_reduce_seconds,
     ring_seconds,
@@ -29,6 +30,10 @@ DISPATCHES = 4.0
 """Tokens go to their experts and come back, forward and backward."""
 LAYER_COLLECTIVES = 4.0
 """All-reduces of tensor parallelism in a layer: two forward, two backward."""
+HEAD_EXCHANGES = 8.0
+"""All-to-alls of a layer whose heads are exchanged for parts of the sequence: queries, keys, values and what attention
+gives, forward; their gradients backward.
+"""
 RING_PASSES = 3.0
 """Keys and values go around the ring once forward and, with their gradients, twice backward."""
 
@@ -122,9 +127,35 @@ def _context_s(
     cp = layout.context_parallel
     if always(cp, 1.0):
         return 0.0  # nothing to explain
+    if not always(software.exchanges_heads, 0.0):
+        return _heads_s(model, software, hardware, layout, part)
     hop = part.passed_tokens * model.kv_width * software.word_bytes / layout.tensor_parallel
     one = _sent(hop, part.context_in_node >= cp, hardware)
     return ring_seconds(one, cp, RING_PASSES + layout.full_recomputation, part.stage_layers)
+
+
+def _heads_s(
+    model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers, part: Split
+) -> Number:
+    """Each rank exchanges its part of the sequence for its part of the heads (Ulysses), as DeepSpeed does.
+
+    What a rank sends does not grow with their number, where keys and values go around a ring past all of them.
+    """
+    moved = part.passed_tokens * (2.0 * model.hidden + model.kv_width) * software.word_bytes / layout.tensor_parallel
+    nodes = layout.context_parallel / part.context_in_node
+    reach, wide = hardware.all_to_all, hardware.network_all_to_all
+    one = spanning_all_to_all_seconds(
+        moved / (HEAD_EXCHANGES / 2.0),
+        layout.context_parallel,
+        nodes,
+        hardware.link_bytes_per_s,
+        reach.share(part.context_in_node),
+        reach.latency(part.context_in_node),
+        hardware.network_bytes_per_s,
+        wide.share(nodes),
+        wide.latency(maximum(nodes, 1.0)),
+    )
+    return context_exchange_seconds(one, HEAD_EXCHANGES * (1.0 + 0.5 * layout.full_recomputation), part.stage_layers)
 
 
 def _expert_s(

@@ -29,6 +29,8 @@ class SoftwareNumbers:
     what the links do. `launch_s`: CPU time to launch one layer's kernels forward and backward;
     `expert_launch_s`: the routing's beside. `expert_passes`: how often the tokens are moved to be sorted by expert, in
     `passes` of the rest. `rollout_layer_s`: the least time of one layer while a server generates.
+    `exchanges_heads`: 1 where ranks that share a sequence exchange heads by all-to-all, 0 where keys and values go
+    around a ring.
     """
 
     word_bytes: Number
@@ -82,6 +84,7 @@ class SoftwareNumbers:
     host_parameters_per_s: Number
     pcie_efficiency: Number
     rollout_layer_s: Number
+    exchanges_heads: Number
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from gpuplanner.engine.training_inputs import SoftwareNumbers
 from gpuplanner.figures import Rung
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.precision import ComputePrecision, WeightPrecision
-from gpuplanner.workload.training import ADAPTERS, AttentionKernel, LoraTargets, Method, Offload, Training
+from gpuplanner.workload.training import ADAPTERS, AttentionKernel, Framework, LoraTargets, Method, Offload, Training
 
 STATES, FRAMEWORKS, RATES, FORMATS = (
     "training_states",
@@ -41,6 +41,8 @@ FULL_WIDTH_BYTES = 4.0
 WORD_BYTES = 2.0
 """A number in 16 bits, in which weights and activations also cross the links where matrices are computed in fewer."""
 ALL_TOKENS = 1e30
+EXCHANGES_HEADS = frozenset({Framework.DEEPSPEED})
+"""Whose context parallelism is Ulysses; Megatron's and PyTorch's send keys and values around a ring."""
 
 
 def rung_of(workload: Training, gpu: Gpu, efficiencies: Efficiencies) -> Rung:
@@ -127,6 +129,7 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
         host_parameters_per_s=common["host_parameters_per_s"],
         pcie_efficiency=common["pcie_efficiency"],
         rollout_layer_s=efficiencies.constants(LAUNCH, ROLLOUT_SERVER)["layer_s"],
+        exchanges_heads=float(workload.framework in EXCHANGES_HEADS),
     )
 
 

@@ -235,16 +235,25 @@ def test_ft24_micro_batch_eight_does_not_fit_and_four_does(run, recomputation):
     assert four.fit in RUNS
 
 
+ULYSSES = {
+    "framework": "deepspeed", "method": "full", "sequence_length": 32768, "context_parallel": 4, "global_batch": 16,
+}  # fmt: skip
+
+
+def test_ft25_zero2_with_four_ranks_to_a_sequence(run):
+    made = run("Llama-2-7b", "A100 SXM4 80GB", 8, sharding="zero2", **ULYSSES)
+    assert made.memory.reserved.value == pytest.approx(43.8 * GB, rel=0.2)
+    assert made.fit in RUNS
+
+
 @pytest.mark.xfail(
-    strict=True, reason="sequence parallelism by all-to-all (Ulysses) and its ZeRO groups are not modelled"
+    strict=True,
+    reason="about 24 GB: states divided over all eight ranks; 52.8 is what they take over the two of data parallelism"
+    " alone, which no release note says that run had",
 )
 def test_ft25_zero3_takes_more_than_zero2_when_the_group_is_small(run):
-    wanted = {
-        "framework": "deepspeed", "method": "full", "sequence_length": 32768, "context_parallel": 4, "global_batch": 2,
-    }  # fmt: skip
-    zero2, zero3 = (run("Llama-2-7b", "A100 SXM4 80GB", 8, sharding=z, **wanted) for z in ("zero2", "zero3"))
-    assert zero2.memory.reserved.value == pytest.approx(43.8 * GIB, rel=0.2)
-    assert zero3.memory.reserved.value == pytest.approx(52.8 * GIB, rel=0.2)
+    made = run("Llama-2-7b", "A100 SXM4 80GB", 8, sharding="zero3", **ULYSSES)
+    assert made.memory.reserved.value == pytest.approx(52.8 * GB, rel=0.2)
 
 
 def test_ft32_70b_on_two_24_gb_cards_is_borderline_and_runs_with_offload(run):

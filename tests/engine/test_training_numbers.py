@@ -1,6 +1,6 @@
 """Numbers of a training run at the edges of what a plan may ask for: long windows, links that are not known."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -16,7 +16,7 @@ from gpuplanner.engine.machines import bare
 from gpuplanner.engine.training import estimate_training
 from gpuplanner.engine.training_software import RATE_OF
 from gpuplanner.facts import MissingFactError
-from gpuplanner.figures import Certainty
+from gpuplanner.figures import Certainty, Step
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.precision import ComputePrecision
@@ -141,3 +141,38 @@ def test_no_more_is_computed_than_the_gpu_can(
     wanted = {"method": method, "framework": framework, "attention": attention, "recomputation": recomputation}
     found = estimated(chip, model, sequence_length=length, precision=precision, **wanted)
     assert 0 < found["mfu"] <= found["hfu"] < 1
+
+
+def steps(step: Step | None) -> Iterator[Step]:
+    """A call and all that led to it."""
+    if step is not None:
+        yield step
+        for argument in step.arguments:
+            yield from steps(argument.step)
+
+
+@pytest.mark.parametrize(
+    ("framework", "formula"),
+    [(Framework.DEEPSPEED, "context_exchange_seconds"), (Framework.FSDP, "ring_seconds")],
+)
+def test_ranks_that_share_a_sequence_exchange_heads_or_go_around_a_ring(
+    shipped_catalog: Catalog, shipped_efficiencies: Efficiencies, framework: Framework, formula: str
+) -> None:
+    name = "meta-llama/Llama-2-7b-hf"
+    model = shipped_catalog.models[name].architecture
+    assert model is not None
+
+    def exchange_s(ranks: int) -> float:
+        asked = Training(
+            model=ModelChoice(catalog_id=name), framework=framework, sequence_length=65536, global_batch=8,
+            micro_batch=1, context_parallel=ranks, tensor_parallel=1, pipeline_parallel=1,
+        )  # fmt: skip
+        machine = bare(shipped_catalog.gpus["nvidia-a100-sxm4-80gb"], 8)
+        made = explain(Plan(workload=asked), model, machine, shipped_efficiencies)
+        return next(
+            float(step.value) for step in steps(made.metrics["step_s"].derivation) if step.formula.id == formula
+        )
+
+    two, eight = exchange_s(2), exchange_s(8)
+    # Around the ring everybody's keys and values pass everybody; what is exchanged shrinks with each rank's part.
+    assert (eight < 0.6 * two) == (framework is Framework.DEEPSPEED)

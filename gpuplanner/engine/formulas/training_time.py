@@ -197,6 +197,16 @@ def ring_seconds(hop_s: Number, context_parallel: Number, ring_passes: Number, s
     return hop_s * (context_parallel - 1.0) * ring_passes * stage_layers
 
 
+@formula(
+    Unit.SECOND,
+    "exchange_s · context_exchanges · stage_layers",
+    "Jacobs et al., DeepSpeed Ulysses, 2023 (arXiv:2309.14509)",
+)
+def context_exchange_seconds(exchange_s: Number, context_exchanges: Number, stage_layers: Number) -> Number:
+    """All-to-alls that turn a part of the sequence with all heads into the whole sequence with a part of them."""
+    return exchange_s * context_exchanges * stage_layers
+
+
 @formula(Unit.SECOND, "exchange_s · dispatches · stage_layers", "tokens go to their experts and come back")
 def expert_dispatch_seconds(exchange_s: Number, dispatches: Number, stage_layers: Number) -> Number:
     """All-to-alls of one micro-batch, forward and backward."""
