@@ -104,6 +104,7 @@ TERM_UNITS: Mapping[str, Unit] = {
     "computes_on_host": Unit.COUNT,
     "concurrency": Unit.COUNT,
     "context_bytes": Unit.BYTE,
+    "context_exchanges": Unit.COUNT,
     "context_parallel": Unit.COUNT,
     "context_s": Unit.SECOND,
     "copied_bytes": Unit.BYTE,
