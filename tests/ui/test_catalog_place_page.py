@@ -250,6 +250,17 @@ def test_it_leaves_it_though_the_rows_are_asked_for_again_meanwhile(page, names,
     assert first.id != L4
 
 
+def test_an_entry_out_of_sight_comes_into_the_middle(page, names, qtbot):
+    names(page)
+    table = table_of(page)
+    far = table.rows.row(60)
+    assert far is not None
+    page.visit(f"gpu/{far.id}")
+    middle = table.viewport().height() / 2
+    qtbot.waitUntil(lambda: abs(table.visualRect(table.currentIndex()).center().y() - middle) < 2 * table.rowHeight(0))
+    assert table.current_id() == far.id
+
+
 def test_a_link_may_lead_to_what_the_filters_leave_out(page, names, qtbot):
     typed(page, ">=80")
     names(page)

@@ -474,6 +474,17 @@ def test_a_row_on_the_way_is_shown_as_such(make, jobs, qtbot):
     qtbot.waitUntil(lambda: far.data(LOOK) is not None)
 
 
+def test_another_page_that_comes_first_takes_no_row_away(make, jobs, qtbot):
+    """Of a row that was chosen by where it stands nothing is known until its own page is here."""
+    view = make(jobs=jobs, source=ManyRows())
+    qtbot.waitUntil(lambda: view.rows.total == 100_000)
+    chosen: list[str] = []
+    view.rowChosen.connect(chosen.append)
+    view.choose_at(50 * PAGE, "the row")
+    view.rows.dataChanged.emit(view.rows.index(0, 0), view.rows.index(PAGE - 1, 0))
+    assert chosen == []
+
+
 def test_a_source_that_fails_says_so(make, jobs, qtbot):
     class Broken:
         def fetch(self, order, offset, limit):

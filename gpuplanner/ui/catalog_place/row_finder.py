@@ -52,7 +52,7 @@ class RowFinder(QObject):
                 return
             if position is not None and position < table.rows.total:
                 table.choose_at(position, entry.id)
-                table.scrollTo(table.currentIndex(), DataTable.ScrollHint.PositionAtCenter)
+                table.show_current()
             elif position is None and first:
                 self.choose_first(table)
 
@@ -68,5 +68,5 @@ class RowFinder(QObject):
 
     def _scroll(self) -> None:
         table = self._table()
-        if table is not None and table.currentIndex().isValid():
-            table.scrollTo(table.currentIndex())
+        if table is not None:
+            table.show_current()

@@ -131,7 +131,7 @@ class DataTable(QTableView):
             if row is None:
                 return False
             if row.id == row_id:
-                self.setCurrentIndex(self.rows.index(number, self.columns.section(self.columns.shown()[0].id)))
+                self._make_current(number)
                 return True
         return False
 
@@ -139,8 +139,21 @@ class DataTable(QTableView):
         """Make a row current of which it is known where it stands, though its page may not be here yet."""
         self._chosen = row_id
         self._reloading = True
-        self.setCurrentIndex(self.rows.index(number, self.columns.section(self.columns.shown()[0].id)))
+        self._make_current(number)
         self._reloading = False
+
+    def show_current(self) -> None:
+        """Bring the current row into sight: where it is not, into the middle, with what stands around it."""
+        index = self.currentIndex()
+        row = self.visualRect(index)
+        if index.isValid() and not 0 <= row.top() <= row.bottom() < self.viewport().height():
+            self.scrollTo(index, self.ScrollHint.PositionAtCenter)
+
+    def _make_current(self, number: int) -> None:
+        # By itself Qt would bring the row to the edge of what is in sight.
+        self.setAutoScroll(False)
+        self.setCurrentIndex(self.rows.index(number, self.columns.section(self.columns.shown()[0].id)))
+        self.setAutoScroll(True)
 
     def sort_by(self, order: Order) -> None:
         """Sort by other keys."""
@@ -316,7 +329,8 @@ class DataTable(QTableView):
 
     def _page_came(self) -> None:
         """Who walks faster than rows are fetched has chosen one all the same."""
-        if self.currentIndex().isValid() and self.current_id() != self._chosen:
+        # The page that came may be another than that of the current row, which then is not known yet.
+        if self.current_id() not in {"", self._chosen}:
             self._current_changed(self.currentIndex())
 
     def _loaded(self) -> None:
@@ -327,6 +341,8 @@ class DataTable(QTableView):
         if kept and not self.choose(kept):
             self._chosen = kept
         self._reloading = False
+        if self.isVisible():
+            self.show_current()
 
     def _render(self) -> None:
         self.setAccessibleName(self._appearance.text(self._name))

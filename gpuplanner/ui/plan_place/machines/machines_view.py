@@ -266,7 +266,9 @@ class MachinesView(Card):
             return
         table = self.table(self._kind)
         self._showing = True
-        if not self._selected or not table.choose(self._selected):
+        if self._selected and table.choose(self._selected):
+            table.show_current()
+        else:
             table.clearSelection()
             table.setCurrentIndex(table.rootIndex())
         self._showing = False
