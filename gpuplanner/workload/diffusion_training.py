@@ -65,7 +65,9 @@ class DiffusionTraining(PreparesData):
     ema: bool = Field(False, json_schema_extra=ask("way", advanced=True))
     runtime: DiffusionRuntime = Field(DiffusionRuntime.EAGER, json_schema_extra=ask("way", advanced=True))
     attention: AttentionKernel = Field(AttentionKernel.FLASH, json_schema_extra=ask("way", advanced=True))
-    sample_bytes: Amount = Field(3e5, ge=0, le=1e12, json_schema_extra=ask("way", Unit.BYTE, advanced=True))
+    sample_bytes: Amount = Field(
+        3e5, ge=0, le=1e12, json_schema_extra=ask("way", Unit.BYTE, advanced=True, control="file")
+    )
 
     @property
     def prepares(self) -> bool:

@@ -86,7 +86,9 @@ class Vision(PreparesData):
     optimizer: VisionOptimizer = Field(VisionOptimizer.SGD, json_schema_extra=ask("way", advanced=True))
     fused_attention: bool = Field(True, json_schema_extra=ask("way", advanced=True))
     data: VisionData = Field(VisionData.CPU, json_schema_extra=ask("way", advanced=True))
-    image_bytes: Amount = Field(110e3, ge=0, le=1e12, json_schema_extra=ask("way", Unit.BYTE, advanced=True))
+    image_bytes: Amount = Field(
+        110e3, ge=0, le=1e12, json_schema_extra=ask("way", Unit.BYTE, advanced=True, control="file")
+    )
 
     @property
     def reads(self) -> bool:

@@ -118,6 +118,12 @@ def test_rates_are_in_decimal_gigabytes_a_second_unless_written_out(text, rate):
     assert quantities.byte_rate().suffix(BINARY) == "GB/s"
 
 
+@pytest.mark.parametrize(("text", "size"), [("110", 110e3), ("1.5 MB", 1.5e6), ("2 KiB", 2048), ("800 kb", 8e5)])
+def test_files_are_in_kilobytes_unless_written_out(text, size):
+    assert quantities.file_size().parse(text, BINARY) == pytest.approx(size)
+    assert quantities.file_size().show(size, BINARY) == f"{size / 1e3:,.10g}"
+
+
 @given(st.floats(min_value=0.001, max_value=1e12))
 def test_what_is_shown_reads_back_as_it_was(value):
     for quantity in (

@@ -146,6 +146,17 @@ def memory(least: float = 0.0, most: float = math.inf) -> Quantity:
     )
 
 
+def file_size(least: float = 0.0, most: float = math.inf) -> Quantity:
+    """Bytes of a file that is small beside a GPU's memory, typed and shown in kB; another unit may be written out."""
+    return Quantity(
+        units=_BYTES,
+        plain=lambda _display: KB,
+        suffix=lambda _display: "kB",
+        least=least,
+        most=most,
+    )
+
+
 def byte_rate(least: float = 0.0, most: float = math.inf) -> Quantity:
     """Bytes a second, typed and shown in GB/s as links and drives are sold; another unit may be written out."""
     return Quantity(

@@ -164,6 +164,8 @@ def _quantity(kind: Any, info: FieldInfo, note: Ask) -> Quantity:
         quantity = quantities.duration(note.control or "s")
     elif note.control == "percent":
         quantity = quantities.percent()
+    elif note.control == "file":
+        quantity = quantities.file_size()
     elif note.unit is Unit.BYTE:
         quantity = quantities.memory()
     elif note.unit is Unit.BYTE_PER_S:
