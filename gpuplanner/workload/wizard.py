@@ -24,8 +24,8 @@ class Ask:
     """How one field is asked for.
 
     `step` groups fields ("model", "use", "way", "goals"); `unit` is the unit of the stored number; `advanced` fields
-    stand behind "more"; `control` overrides the control that the field's type implies ("percent", "bytes", "file", "days",
-    "ms", or one of `MODEL_KINDS`).
+    stand behind "more"; `control` overrides the control that the field's type implies ("percent", "bytes", "file",
+    "days", "ms", or one of `MODEL_KINDS`).
     Label: message `field.<kind>.<name>`; help: `field.<kind>.<name>.help`; a choice: `choice.<enum>.<value>`.
     """
 
