@@ -10,7 +10,8 @@ import numpy as np
 
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.cost import cost_metrics
-from gpuplanner.engine.estimate import Estimate
+from gpuplanner.engine.estimate import Estimate, Goal
+from gpuplanner.engine.items import JOB
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import MORE_NODES, choice_of, with_nodes
 from gpuplanner.engine.search.checks import Array, Check
@@ -22,6 +23,8 @@ from gpuplanner.workload.plan import Objective, Plan
 
 MOST_TRIED_GPUS = 512
 """As many GPUs are tried where the plan sets no limit."""
+ROUNDING = 1e-9
+"""By so much may a number of nodes that is just enough seem too few."""
 
 
 class OneByOne:
@@ -48,15 +51,32 @@ class OneByOne:
 
     def prepare(self, machine: Machine) -> Prepared | None:
         made = [self._estimated(machine, 1)]
-        most = self._plan.constraints.max_gpus or MOST_TRIED_GPUS
-        for nodes in MORE_NODES if self._missed(made[0]) else ():
-            if nodes * machine.gpus_per_node > most:
-                break
+        for nodes in self._counts(made[0], machine):
             try:
                 made.append(self._estimated(machine, nodes))
             except MissingFactError:
                 break  # what is not known is the network, which one node does without
+            if self._plan.constraints.objective is not Objective.TIME and not self._missed(made[-1]):
+                break  # more of them would cost more
         return Prepared(machine, len(made), tuple(made))
+
+    def _counts(self, made: Estimate, machine: Machine) -> Sequence[int]:
+        """How many times the node is worth trying, once it is known what one of it does.
+
+        Nodes that share no item are together at most so many times as fast as one: of counts that cannot be enough
+        only the largest is tried, which comes nearest. None makes a single item quicker.
+        """
+        if not self._missed(made):
+            return ()
+        most = (self._plan.constraints.max_gpus or MOST_TRIED_GPUS) // machine.gpus_per_node
+        counts = [nodes for nodes in MORE_NODES if nodes <= most]
+        if self._splits:
+            return counts
+        lacks = [_lack(goal, figure.value) for goal in made.goals if (figure := made.metrics.get(goal.metric))]
+        if None in lacks:
+            return ()
+        least = max((lack for lack in lacks if lack is not None), default=1.0) * (1.0 - ROUNDING)
+        return [nodes for nodes in counts if nodes >= least] or counts[-1:]
 
     def compute(self, block: Sequence[Prepared]) -> Sequence[Computed]:
         return [self._computed(prepared.ways) for prepared in block]
@@ -76,9 +96,14 @@ class OneByOne:
         return self._estimator(self._plan, self._subject, with_nodes(machine, nodes), self._efficiencies)
 
     def _missed(self, made: Estimate) -> bool:
-        """Whether one node misses a goal; what does not fit on one GPU fits on more only where they share it."""
-        if made.memory.free < 0:
-            return self._splits
+        """Whether so many nodes miss a goal; what does not fit on one GPU fits on more only where they share it."""
+        memory = made.memory
+        if self._splits and memory.needed.value > memory.usable.value * (
+            1.0 - self._plan.constraints.memory_free_share
+        ):
+            return True
+        if memory.free < 0:
+            return False
         figures = ((goal, made.metrics.get(goal.metric)) for goal in made.goals)
         return any(figure and not goal.met(figure.value) for goal, figure in figures)
 
@@ -118,3 +143,12 @@ class OneByOne:
         speed = -rate.value if rate else 0.0
         nodes = float(made.machine.nodes)
         return (speed, nodes) if self._plan.constraints.objective is Objective.TIME else (nodes, speed)
+
+
+def _lack(goal: Goal, value: float) -> float | None:
+    """How many times as fast everything together has to be for this goal; None where being more does not help."""
+    if goal.met(value):
+        return 1.0
+    if goal.at_least:
+        return goal.limit / value if value > 0 else float("inf")
+    return value / goal.limit if goal.metric == JOB else None

@@ -28,6 +28,7 @@ from gpuplanner.engine.support import unsupported
 from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.workload.plan import Constraints, Plan
+from gpuplanner.workload.reads_data import PreparesData
 
 BLOCK_ROWS = 32_768
 """Ways computed at once: arrays of this length fit the second-level cache (measured: 16,000–65,000 are fastest)."""
@@ -60,7 +61,8 @@ def search(
     space = KINDS[plan.workload.kind].space(plan, subject, efficiencies)
     measured = OwnRows(plan, subject, efficiencies, own)
     groups: list[Group] = []
-    for alike in _alike(offer for offer in offers if isinstance(offer, Machine)):
+    machines = (offer for offer in offers if isinstance(offer, Machine))
+    for alike in _alike(machines, plan.workload):
         prepared = _prepared(plan, space, alike[0], efficiencies.software)
         if isinstance(prepared, Prepared):
             groups.append((prepared, alike))
@@ -105,10 +107,10 @@ def _remarks(asked: Constraints, catalog: Catalog) -> Iterator[Message]:
         yield msg("limits.gpus_not_offered", gpus=", ".join(missing), count=len(missing))
 
 
-def _alike(machines: Iterable[Machine]) -> list[list[Machine]]:
+def _alike(machines: Iterable[Machine], workload: object) -> list[list[Machine]]:
     groups: dict[Hardware, list[Machine]] = {}
     for machine in machines:
-        groups.setdefault(hardware_of(machine), []).append(machine)
+        groups.setdefault(hardware_of(machine, workload), []).append(machine)
     return list(groups.values())
 
 
@@ -126,15 +128,20 @@ def _prepared(plan: Plan, space: Space, machine: Machine, software: Software) ->
     return prepared or (Broken.LAYOUT, msg("limits.broken.layout"))
 
 
-def hardware_of(machine: Machine) -> Hardware:
-    """What decides how fast a machine is: two offers that agree in it run the same plan alike."""
+def hardware_of(machine: Machine, workload: object) -> Hardware:
+    """What decides how fast a machine is: two offers that agree in it run the same plan alike.
+
+    Its CPU counts where a step may wait for the data that it prepares, unless the plan says what of it may be used.
+    """
+    waits = isinstance(workload, PreparesData) and workload.prepares and workload.vcpus is None
     return (
         machine.gpu.id,
         machine.gpus_per_node,
-        machine.gpu_fraction,
+        machine.gpu_fraction.as_integer_ratio(),
         machine.topology,
         machine.link_bytes_per_s,
         machine.host.network_bytes_per_s,
+        machine.host.vcpus if waits else None,
     )
 
 
