@@ -7,7 +7,7 @@ from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.plan_arguments import plan_of
 from gpuplanner.engine.own_links import OwnLink
-from gpuplanner.engine.own_measurements import OwnMeasurement
+from gpuplanner.engine.own_measurements import UNITS, OwnMeasurement
 from gpuplanner.engine.own_runs import LINK, Understood
 from gpuplanner.messages import InputError, msg, shortened
 from gpuplanner.store.own_measurements import keep_own, read_own, remove_own, switch_own
@@ -85,9 +85,8 @@ def _metrics(measurement: OwnMeasurement | OwnLink, context: Context) -> str:
     if isinstance(measurement, OwnLink):
         rate = context.number(measurement.bus_bytes_per_s, Unit.BYTE_PER_S)
         return context.text("own.link.busbw", rate=rate, ranks=round(measurement.ranks))
-    units = {"tpot_s": Unit.SECOND, "ttft_s": Unit.SECOND, "step_s": Unit.SECOND}
     return ", ".join(
-        f"{context.text(f'metric.{name}')} {context.number(value, units.get(name, Unit.TOKEN_PER_S))}"
+        f"{context.text(f'metric.{name}')} {context.number(value, UNITS.get(name, Unit.TOKEN_PER_S))}"
         for name, value in measurement.measured.items()
     )
 

@@ -70,6 +70,8 @@ class _Follows:
 
 
 TOKEN_TIME, FIRST_TIME, RATE, STEP = "time per token", "time to first token", "throughput", "training step"
+POOL = "kv pool"
+"""Of which no pair of public runs of one profile says how far it is from another: its range stays as wide."""
 _STEP = (
     _Follows("step_s", 1, STEP),
     _Follows("tokens_per_s", -1, STEP),
@@ -83,6 +85,7 @@ FOLLOWS: Mapping[str, Mapping[str, tuple[_Follows, ...]]] = {
         "ttft_s": (_Follows("ttft_s", 1, FIRST_TIME),),
         "output_tokens_per_s": _RATE,
         "request_per_s": _RATE,
+        "kv_pool_tokens": (_Follows("kv_pool_tokens", 1, POOL),),
     },
     "training": {
         "step_s": _STEP,
@@ -94,6 +97,17 @@ FOLLOWS: Mapping[str, Mapping[str, tuple[_Follows, ...]]] = {
     },
 }
 """By kind, the metrics that a measurement changes: each by the first of these that was measured."""
+UNITS: Mapping[str, Unit] = {
+    "tpot_s": Unit.SECOND,
+    "ttft_s": Unit.SECOND,
+    "step_s": Unit.SECOND,
+    "output_tokens_per_s": Unit.TOKEN_PER_S,
+    "tokens_per_s": Unit.TOKEN_PER_S,
+    "tokens_per_s_per_gpu": Unit.TOKEN_PER_S,
+    "kv_pool_tokens": Unit.TOKEN,
+    "kv_bytes_per_token": Unit.BYTE_PER_TOKEN,
+}
+"""Of what can be measured, by metric."""
 FACTOR = "own_factor"
 GOALS = ("serving.missed.", "training.deadline_missed")
 """What the messages of missed goals are called."""

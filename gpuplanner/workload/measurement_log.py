@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any
 
 from gpuplanner.messages import InputError, msg, on_one_line, shortened
-from gpuplanner.units import GB
+from gpuplanner.units import GB, GIB
 
 LARGEST_BYTES = 64_000_000
 """A server's log of some days."""
@@ -155,24 +155,37 @@ def _of_benchmark(said: Mapping[str, float], model: str) -> MeasuredRun | None:
 
 
 _VLLM_LINE = re.compile(rf"Avg generation throughput: {_NUMBER} tokens/s, Running: (\d{{1,9}}) reqs")
+_VLLM_POOL = re.compile(rf"GPU KV cache size: {_NUMBER} tokens")
+_VLLM_ROOM = re.compile(rf"Available KV cache memory: {_NUMBER} GiB")
 _VLLM_MODEL = re.compile(r"with config: model='([^']{1,200})'")
 
 
 def _server_log(text: str) -> MeasuredRun | None:
-    """The log of vLLM: the median rate of the lines in which it runs as many requests as in most of its busy ones."""
+    """The log of vLLM: the median rate of the lines in which it runs as many requests as in most of its busy ones.
+
+    Of its start, how many tokens the cache holds, and of how many bytes each is.
+    """
+    pool, model = _logged_pool(text), _VLLM_MODEL.search(text)
+    name = shortened(on_one_line(model[1]), 200) if model else ""
     lines = [(_value(rate), int(running)) for rate, running in _VLLM_LINE.findall(text)]
     busy = [(rate, running) for rate, running in lines if rate > 0 and running > 0]
     if not busy:
-        return None
+        return MeasuredRun(SERVING, pool, {}, name) if pool else None
     usual = median(running for _, running in busy)
     rates = [rate for rate, running in busy if usual / 1.25 <= running <= usual * 1.25]
-    model = _VLLM_MODEL.search(text)
-    return MeasuredRun(
-        SERVING,
-        {"output_tokens_per_s": median(rates or [rate for rate, _ in busy])},
-        {"concurrency": usual},
-        shortened(on_one_line(model[1]), 200) if model else "",
-    )
+    rate = median(rates or [rate for rate, _ in busy])
+    return MeasuredRun(SERVING, {"output_tokens_per_s": rate, **pool}, {"concurrency": usual}, name)
+
+
+def _logged_pool(text: str) -> dict[str, float]:
+    """Tokens that the cache of one replica holds, and bytes of one, where the log says both as its last start did."""
+    tokens, room = _VLLM_POOL.findall(text), _VLLM_ROOM.findall(text)
+    if not tokens or not (count := _value(tokens[-1])) > 0:
+        return {}
+    pool = {"kv_pool_tokens": count}
+    if len(room) == len(tokens):  # One line each: with several GPUs each says its own room.
+        pool["kv_bytes_per_token"] = _value(room[-1]) * GIB / count
+    return pool
 
 
 TRAINING_LINES: Sequence[tuple[str, str, float]] = (

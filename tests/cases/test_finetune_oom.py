@@ -249,7 +249,7 @@ def test_ft25_zero2_with_four_ranks_to_a_sequence(run):
 @pytest.mark.xfail(
     strict=True,
     reason="about 24 GB: states divided over all eight ranks; 52.8 is what they take over the two of data parallelism"
-    " alone, which no release note says that run had",
+    " alone; which group that run had is not reported",
 )
 def test_ft25_zero3_takes_more_than_zero2_when_the_group_is_small(run):
     made = run("Llama-2-7b", "A100 SXM4 80GB", 8, sharding="zero3", **ULYSSES)

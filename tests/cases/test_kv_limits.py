@@ -24,6 +24,7 @@ from gpuplanner.engine.validation.kv_layouts import Layout, kept_by
 from gpuplanner.engine.validation.kv_shapes import cache_of_text
 from gpuplanner.messages import Language, Translator
 from gpuplanner.units import GIB, MIB
+from gpuplanner.workload.measurement_log import parse_measurement
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import Plan, model_of
 from gpuplanner.workload.precision import KvPrecision, WeightPrecision
@@ -297,6 +298,19 @@ def test_kv21_the_cache_format_is_the_first_lever(bench):
     ]
     assert lengths[1] / lengths[0] == pytest.approx(265_122 / 139_200 * 9.67 / 9.28, rel=0.05)
     assert lengths[2] / lengths[0] == pytest.approx(502_667 / 139_200, rel=0.05)
+
+
+def test_kv22_a_servers_log_says_the_pool_and_the_bytes_of_a_token():
+    """The model is not named, so that nothing more than what the log says can be held to it."""
+    log = (
+        "Available KV cache memory: 10.78 GiB\n"
+        "GPU KV cache size: 342,528 tokens\n"
+        "Maximum concurrency for 65,536 tokens per request: 5.23x\n"
+    )
+    run = parse_measurement(log, "vllm.log")
+    assert run.metrics["kv_pool_tokens"] == 342_528
+    assert run.metrics["kv_bytes_per_token"] / 1000 == pytest.approx(33.8, abs=0.05)
+    assert pool_tokens(10.78 * GIB, run.metrics["kv_bytes_per_token"]) == pytest.approx(342_528)
 
 
 def test_kv23_a_pool_is_shared_by_all_requests(bench):

@@ -166,3 +166,14 @@ def test_what_is_far_off_or_says_nothing_is_refused(workspace, plan):
     with pytest.raises(InputError) as nothing:
         checked(own_of(workspace, plan, {"mfu": 0.5}), of)
     assert nothing.value.message.id == "own.says_nothing"
+
+
+def test_a_pool_that_a_log_says_is_the_pool(workspace, plan):
+    before = workspace.estimate(plan).metrics["kv_pool_tokens"]
+    counted = before.value * 0.9
+    own = kept(workspace, plan, {"kv_pool_tokens": counted})
+    after = own.estimate(plan).metrics["kv_pool_tokens"]
+    assert after.value == pytest.approx(counted)
+    assert after.high / after.low <= before.high / before.low * (1 + 1e-9)
+    assert own.estimate(plan).metrics["tpot_s"] == workspace.estimate(plan).metrics["tpot_s"]
+    assert any(row.term == "own_factor" for row in explanation(own.explained(plan).metrics["kv_pool_tokens"]))

@@ -36,6 +36,23 @@ def test_a_servers_log_is_read_where_it_runs_its_usual_load(own_dir):
     assert run.model == "Qwen/Qwen3-32B"
 
 
+def test_a_servers_start_says_what_its_cache_holds(own_dir):
+    run = read_measurement(own_dir / "vllm_start.log")
+    assert (run.kind, run.load) == ("serving", {})
+    assert run.metrics["kv_pool_tokens"] == 342_528
+    assert run.metrics["kv_bytes_per_token"] == pytest.approx(33_793, rel=1e-3)
+    both = (own_dir / "vllm_start.log").read_text() + (own_dir / "vllm_server.log").read_text()
+    found = parse_measurement(both, "both.log")
+    assert found.metrics["kv_pool_tokens"] == 342_528
+    assert found.metrics["output_tokens_per_s"] == pytest.approx(1201.5)
+
+
+def test_of_several_gpus_the_room_of_one_is_not_that_of_the_cache(own_dir):
+    text = (own_dir / "vllm_start.log").read_text()
+    line = next(line for line in text.splitlines() if "Available" in line)
+    assert parse_measurement(f"{line}\n{text}", "two.log").metrics == {"kv_pool_tokens": 342_528.0}
+
+
 def test_the_first_steps_of_a_training_log_do_not_count(own_dir):
     assert read_measurement(own_dir / "torchtitan.log").metrics == {"tokens_per_s_per_gpu": 5737.0}
     assert read_measurement(own_dir / "megatron.log").metrics == pytest.approx({"step_s": 6.0217})

@@ -37,9 +37,16 @@ def own_share(engine_share: Number, own_factor: Number) -> Number:
     return engine_share * own_factor
 
 
+@formula(Unit.TOKEN, "engine_tokens * own_factor", OWN)
+def own_tokens(engine_tokens: Number, own_factor: Number) -> Number:
+    """Tokens that a cache holds. `own_factor`: those that the server counted over the engine's."""
+    return engine_tokens * own_factor
+
+
 FOR_UNIT: Mapping[Unit, Callable[[Any, Any], Any]] = {
     Unit.SECOND: own_seconds,
     Unit.TOKEN_PER_S: own_tokens_per_second,
+    Unit.TOKEN: own_tokens,
     Unit.REQUEST_PER_S: own_requests_per_second,
     Unit.RATIO: own_share,
 }

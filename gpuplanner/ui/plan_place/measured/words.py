@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.own_links import OwnLink
-from gpuplanner.engine.own_measurements import OwnMeasurement
+from gpuplanner.engine.own_measurements import UNITS, OwnMeasurement
 from gpuplanner.engine.own_runs import LINK, Understood
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
@@ -16,8 +16,6 @@ from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
 
-UNITS = {"tpot_s": Unit.SECOND, "ttft_s": Unit.SECOND, "step_s": Unit.SECOND}
-"""Of what is measured; the rest are tokens a second."""
 ModelName = Callable[[ModelChoice], str]
 
 
