@@ -175,6 +175,7 @@ TERM_UNITS: Mapping[str, Unit] = {
     "engine_s": Unit.SECOND,
     "engine_share": Unit.RATIO,
     "engine_start_s": Unit.SECOND,
+    "engine_tokens": Unit.TOKEN,
     "engine_tokens_per_s": Unit.TOKEN_PER_S,
     "epochs": Unit.COUNT,
     "exchange_s": Unit.SECOND,
