@@ -17,7 +17,7 @@ ALMOST_BUSY = 1.0 - 1e-6
 """Of workers that cannot keep up no wait is shown."""
 SERVED = 1.0 - 1e-6
 """The share of the clients that has to be served for none to wait."""
-ITERATIONS = 8
+ITERATIONS = 4
 """Steps of halving and of false position in turn; the error of what is at work is then below 1 %."""
 
 

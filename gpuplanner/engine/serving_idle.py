@@ -66,11 +66,13 @@ def idle_settings(
         if name in DEGREES or not is_set(understood, name) or _chooses(understood, name):
             continue
         plan = without(understood, name)
-        gpu = gpu_numbers(machine, precision, plan.server, plan.eager, efficiencies).numbers
-        server_without = server_numbers(plan, machine.gpu, efficiencies)
-        with recording():  # apart, so that the explanation of the plan does not meet numbers of another one
-            other = served_numbers(architecture, plan, efficiencies) if name in DRAFTING else model
-            same = serving_numbers(other, gpu, server_without, load, way) == result
+        if name in DRAFTING:
+            same = name != "speculation" and served_numbers(architecture, plan, efficiencies) == model
+        else:
+            gpu = gpu_numbers(machine, precision, plan.server, plan.eager, efficiencies).numbers
+            server_without = server_numbers(plan, machine.gpu, efficiencies)
+            with recording():  # apart, so that the explanation of the plan does not meet numbers of another one
+                same = serving_numbers(model, gpu, server_without, load, way) == result
         if same:
             yield msg("serving.flag_changes_nothing", server=server, field=msg(f"field.serving.{name}"))
     if understood.prefill_workers and not understood.disaggregated:

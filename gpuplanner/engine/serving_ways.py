@@ -15,7 +15,7 @@ Array = NDArray[Any]
 
 COPIES = (*range(1, 17), 18, 20, 22, 24, 28, 32, 36, 40, 48, 56, 64, 72, 80, 96, 112, 128, 160, 192, 224, 256)
 """How many machines (or groups of machines that hold one replica) are tried to carry a serving load."""
-PREFILL_SHARES = (1 / 8, 1 / 4, 3 / 8, 1 / 2, 3 / 4)
+PREFILL_SHARES = (1 / 8, 1 / 4, 1 / 2, 3 / 4)
 """Which shares of the replicas are tried to read prompts only, where prompts and answers have workers of their own."""
 NODES_OF_A_REPLICA = (2, 4, 8)
 """Over how many nodes the stages of one replica are spread when it does not fit into one."""

@@ -36,6 +36,7 @@ GLOSSARY = tuple(
         "vram", "gib", "hbm", "dense", "accumulate", "intensity", "tdp", "compute_capability", "parameters", "context",
         "kv_cache", "prefill", "decode", "ttft", "tpot", "request_time", "throughput", "concurrency", "step_time",
         "gqa", "moe", "quantisation", "tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel",
+        "speculation", "acceptance", "mtp", "disaggregation",
         "zero", "recomputation", "lora", "mfu", "nvlink", "rdma", "busbw", "mig", "on_demand", "spot", "per_gib",
         "per_mtoken", "per_item", "job", "region",
     )
