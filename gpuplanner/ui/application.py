@@ -16,7 +16,7 @@ from gpuplanner.ui.background import Cancel, Jobs
 from gpuplanner.ui.collecting import Collector
 from gpuplanner.ui.compositing import composited
 from gpuplanner.ui.crash import catch_crashes
-from gpuplanner.ui.fonts import load_fonts
+from gpuplanner.ui.fonts import lighten_strokes
 from gpuplanner.ui.help_page.page import help_place
 from gpuplanner.ui.icons import application_icon
 from gpuplanner.ui.notices import Notices
@@ -178,6 +178,7 @@ def main(argv: Sequence[str]) -> int:
         sys.stderr.write(Translator(system_language()).text(msg("ui.no_display")) + "\n")
         return 2
     files = [str(Path(file).resolve()) for file in argv]
+    lighten_strokes(os.environ)
     application = QApplication([sys.argv[0]])
     application.setApplicationName("gpuplanner")
     application.setDesktopFileName("gpuplanner")
@@ -186,7 +187,6 @@ def main(argv: Sequence[str]) -> int:
     name = server_name(home)
     if hand_over(name, files):
         return 0
-    load_fonts()
     workspace = Workspace(home)
     notices = Notices()
     settings = _settings(workspace, notices)

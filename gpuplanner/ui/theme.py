@@ -11,7 +11,7 @@ from PySide6.QtCore import QJsonDocument
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 
-from gpuplanner.ui.fonts import TextRole, font
+from gpuplanner.ui.fonts import TextRole, font, load_fonts
 from gpuplanner.ui.tokens import RADIUS_FIELD, Tokens, Verdict
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Dresser:
             application.setStyle(self._qlementine)
         else:
             application.setStyle("Fusion")
+        load_fonts()
         application.setFont(font())
 
     @property

@@ -1,6 +1,7 @@
 """What every test of the window gets: the shipped fonts, a style, and a maker of windows that are closed again."""
 
 import gc
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,16 +15,17 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.application import Session
 from gpuplanner.ui.background import Jobs
 from gpuplanner.ui.collecting import Collector
-from gpuplanner.ui.fonts import load_fonts
+from gpuplanner.ui.fonts import lighten_strokes
 from gpuplanner.ui.settings import MemorySettings
 from gpuplanner.ui.theme import Dresser
 from tests.ui.gallery import gallery_places, small_workspace
+
+lighten_strokes(os.environ)
 
 
 @pytest.fixture(scope="session")
 def _style(qapp: QApplication) -> dict[str, Dresser]:
     """One style for all tests: a style cannot be changed while a widget of an earlier test is still going away."""
-    load_fonts()
     return {"now": Dresser(qapp)}
 
 

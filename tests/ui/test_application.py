@@ -21,13 +21,12 @@ COLD = """
 import sys, time
 from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtWidgets import QApplication
-from gpuplanner.ui.application import Session, load_fonts
+from gpuplanner.ui.application import Session
 from gpuplanner.ui.settings import MemorySettings
 from gpuplanner.ui.theme import Dresser
 from gpuplanner.ui.places import Page, Place
 from gpuplanner.messages import msg
 application = QApplication(sys.argv[:1])
-load_fonts()
 place = Place("one", "database", msg("ui.help.title"), lambda context: Page())
 session = Session(Dresser(application), None, MemorySettings({"language": "zh_CN"}), (place,))
 window = session.window
@@ -59,12 +58,11 @@ USABLE = """
 import sys, time
 from pathlib import Path
 from PySide6.QtWidgets import QApplication
-from gpuplanner.ui.application import Session, load_fonts, places
+from gpuplanner.ui.application import Session, places
 from gpuplanner.ui.settings import WINDOW
 from gpuplanner.ui.theme import Dresser
 from gpuplanner.workspace import Workspace
 application = QApplication(sys.argv[:1])
-load_fonts()
 workspace = Workspace(Path(sys.argv[1]))
 workspace.settings.keep(WINDOW + "place", sys.argv[2])
 session = Session(Dresser(application), workspace, workspace.settings, places())

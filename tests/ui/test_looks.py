@@ -64,7 +64,7 @@ def test_chinese_is_drawn_with_a_simplified_face():
         "Microsoft YaHei UI",
     }
     assert "Inter" in faces_of("GPU memory 80 GB")
-    assert boxes_in("a \ue123")
+    assert boxes_in("a \U000f1234")
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -192,7 +192,7 @@ def test_the_checks_find_what_they_are_for(appearance, qtbot):
     assert len(clipped(label)) == 1
     label.resize(400, 20)
     assert clipped(label) == []
-    label.say("box \ue123")
+    label.say("box \U000f1234")
     assert len(missing_glyphs(label)) == 1
     table = QTableView()
     qtbot.addWidget(table)
