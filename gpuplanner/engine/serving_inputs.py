@@ -120,6 +120,8 @@ class GpuNumbers:
     pair_bytes: Number
     layer_s: Number
     moe_layer_s: Number
+    prompt_layer_s: Number
+    prompt_moe_layer_s: Number
     gpus_per_node: Number
     link_bytes_per_s: Number
     link_efficiency: Number

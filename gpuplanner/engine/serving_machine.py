@@ -130,6 +130,8 @@ def gpu_numbers(machine: Machine, precision: str, server: str, eager: bool, effi
         pair_bytes=attention["pair_bytes"],
         layer_s=launch["layer_s"],
         moe_layer_s=launch["moe_layer_s"],
+        prompt_layer_s=launch["prompt_layer_s"],
+        prompt_moe_layer_s=launch["prompt_moe_layer_s"],
         **exchange,
     )
     return Found(numbers, worst(evidence.rung, *(Rung.ROOFLINE for e in (hbm, gemm, launch) if not e.points)), how)

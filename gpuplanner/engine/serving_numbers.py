@@ -119,12 +119,24 @@ def _closed(parts: _Parts, memory: MemoryNumbers, places: Number, fits: Number) 
     work = _work(parts, resident)
     cycle = serving_time.cycle_seconds(resident, work.share_s, load.output_tokens, work.step.total_s)
     rate = serving_time.requests_per_second(resident, cycle)
+    together = serving_time.burst_prompts(
+        server.max_batched_tokens, _prompt(load), resident, server.static_batches, way.attention_ranks
+    )
     first = serving_time.first_token_seconds(
-        work.alone_s, work.step.whole_s, server.request_s, server.burst_share, resident, work.share_s, work.passes
+        work.alone_s,
+        work.step.whole_s,
+        server.request_s,
+        server.burst_share,
+        resident,
+        work.share_s,
+        work.passes,
+        together,
     )
     waits = serving_time.waiting_seconds(offered, resident, rate)
     ttft = serving_time.answered_seconds(first, waits)
-    tpot = serving_time.token_seconds(work.step.total_s, server.burst_share, resident, work.share_s, load.output_tokens)
+    tpot = serving_time.token_seconds(
+        work.step.total_s, server.burst_share, resident, work.share_s, load.output_tokens, together
+    )
     never = resident < 0
     return _result(parts, memory, places, resident, work, ttft, tpot, rate, never)
 
@@ -215,7 +227,7 @@ def _resident_at_rate(parts: _Parts, places: Number, rate: Number) -> tuple[Numb
 
 def _work(parts: _Parts, sequences: Number) -> _Work:
     model, gpu, server, load, way, group = parts
-    prompt = maximum(load.input_tokens - load.prefix_tokens, 1.0)
+    prompt = _prompt(load)
     prefill, passes, lone = prompt_passes(
         model, gpu, server, way, group, prompt, load.prefix_tokens, sequences, load.output_tokens
     )
@@ -225,6 +237,11 @@ def _work(parts: _Parts, sequences: Number) -> _Work:
     alone = serving_time.pipelined_prefill_seconds(lone, passes, stages)
     share = serving_time.prefill_share_seconds(prefill.total_s, passes, sequences, stages)
     return _Work(step, prefill, alone, share, passes)
+
+
+def _prompt(load: LoadNumbers) -> Number:
+    """Tokens of a prompt that are not in the cache."""
+    return maximum(load.input_tokens - load.prefix_tokens, 1.0)
 
 
 def _result(
@@ -239,7 +256,7 @@ def _result(
     saturated: Condition,
 ) -> ServingNumbers:
     load, way = parts[3], parts[4]
-    prompt = maximum(load.input_tokens - load.prefix_tokens, 1.0)
+    prompt = _prompt(load)
     clients = load.concurrency if load.request_per_s is None else inf
     requests = serving_time.all_requests_per_second(rate, way.replicas, clients)
     return ServingNumbers(

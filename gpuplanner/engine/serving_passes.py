@@ -189,10 +189,14 @@ def prefill_pass(
     launch = serving_time.launch_seconds(model.layers, gpu.layer_s, model.moe_layers, gpu.moe_layer_s)
     own_pass = serving_time.own_pass_seconds(launch, server.step_s, passes, server.shares_step)
     fetch = _fetch(server, way, passes)
+    work_s = serving_time.step_seconds(matrices.total_s, attend, between, exchange, dispatch, fetch, 0.0, 0.0, 0.0)
+    started = serving_time.prompt_launch_seconds(
+        own_pass, passes, model.layers, gpu.prompt_layer_s, model.moe_layers, gpu.prompt_moe_layer_s, work_s
+    )
     numbers = _summed(
         PassNumbers(
             matrices.weights_s, matrices.compute_s, matrices.total_s, 0.0, attend, between, exchange, dispatch, fetch,
-            0.0, own_pass, 0.0, 0.0,
+            0.0, started, 0.0, 0.0,
         )
     )  # fmt: skip
     total = numbers.total_s

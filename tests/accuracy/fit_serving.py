@@ -42,15 +42,17 @@ FILES = tuple(CATALOGS / "measurements" / f"{name}.csv" for name in ("inference_
 ROBUST = 0.15
 METRIC_WEIGHT = {TOKEN: 2.0, OUTPUT: 2.0, PREFILL: 1.4, FIRST: 0.8}
 PRIORS = {
-    ("hbm", "share"): (0.82, 0.1), ("hbm", "converted_share"): (0.8, 0.1), ("hbm", "cache_share"): (0.85, 0.15),
+    ("hbm", "share"): (0.85, 0.1), ("hbm", "converted_share"): (0.8, 0.1), ("hbm", "cache_share"): (0.85, 0.15),
     ("hbm", "sm_bytes_per_s"): (9e9, 0.3), ("gemm", "utilisation"): (0.65, 0.15),
     ("gemm", "expert_padding_tokens"): (8.0, 0.6), ("gemm", "overlap_loss"): (0.3, 0.4),
     ("attention", "utilisation"): (0.5, 0.2), ("attention", "pair_bytes"): (40.0, 0.3),
-    ("launch", "layer_s"): (30e-6, 0.6), ("launch", "moe_layer_s"): (30e-6, 0.5), ("launch", "cache_reach"): (0.9, 0.2),
-    ("launch", "exchange_latency"): (2.0, 0.6), ("exchange", "efficiency"): (0.5, 0.6),
-    ("exchange", "latency_s"): (10e-6, 0.4), ("exchange", "latency_growth"): (0.45, 0.4),
+    ("launch", "layer_s"): (25e-6, 0.35), ("launch", "moe_layer_s"): (25e-6, 0.5),
+    ("launch", "prompt_layer_s"): (4e-4, 0.6), ("launch", "prompt_moe_layer_s"): (1.5e-3, 1.0),
+    ("launch", "cache_reach"): (0.9, 0.2),
+    ("launch", "exchange_latency"): (2.0, 1.0), ("exchange", "efficiency"): (0.5, 0.6),
+    ("exchange", "latency_s"): (10e-6, 0.2), ("exchange", "latency_growth"): (0.55, 0.2),
     ("servers", "step_s"): (5e-4, 0.6), ("servers", "sequence_s"): (5e-6, 0.6), ("servers", "request_s"): (10e-3, 0.6),
-    ("servers", "burst_share"): (0.2, 0.7), ("servers", "offline_share"): (0.95, 0.05),
+    ("servers", "burst_share"): (0.16, 0.35), ("servers", "offline_share"): (0.95, 0.05),
 }  # fmt: skip
 """Which numbers are fitted: what they are without rows that tell, and how far in log space each moves for the cost of a
 group that is a tenth off."""
@@ -63,10 +65,16 @@ PRIORS_OF = {
     ("servers", "llama.cpp", "step_s"): 2e-3,
 }
 """Those of one variant, where its kernels are known to be of another kind."""
+STREAMED = {"architecture Hopper": 0.92, "chip GA100": 0.83, "architecture Ada Lovelace": 0.92, "chip GA102": 0.92}
+"""Share of the memory's rate for weights as stored, by what kernels that only read reach (te42kyfo/gpu-benches, "HBM
+(read)" of H100 PCIe, A100 80GB, L40 and A40 in achievable_bandwidth.csv) less a twentieth for the ends of a matrix."""
+STREAMED_PULL = 0.04
 ANY = (("hbm", "share"), ("hbm", "converted_share"), ("hbm", "cache_share"), ("gemm", "utilisation"))
 """What an entry for any GPU takes from those of one kind of GPU."""
 HELD_IF_STATIC = frozenset({"burst_share", "sequence_s", "request_s", "offline_share"})
 """Numbers of a server that a fixed batch tells nothing about."""
+MEASURED = " measured"
+"""Ends the name of a profile whose rows tell the numbers of the server of the same name too."""
 RELATIVE = frozenset({"cache_reach", "exchange_latency"})
 """Factors of one server against the others: 1 stays 1."""
 TIED = frozenset({("gemm", "overlap_loss"), ("gemm", "expert_padding_tokens")})
@@ -74,7 +82,8 @@ TIED = frozenset({("gemm", "overlap_loss"), ("gemm", "expert_padding_tokens")})
 SKIPPED = re.compile(r"outlier|confidence=low", re.IGNORECASE)
 
 SPECULATIVE = re.compile(r"deepseek", re.IGNORECASE)
-"""Models with layers that predict further tokens: the rows do not say whether they were used, and come in pairs."""
+"""Models with layers that predict further tokens: the rows do not say whether they were used, and come in pairs. Only
+their first tokens are fitted."""
 
 Key = tuple[str, str, str, str]
 """Table, variant, holder ("gpu x", "chip x", "architecture x" or ""), name."""
@@ -132,8 +141,9 @@ def read_cases(tables: Tables) -> list[Case]:
 
 
 def _cases(row: Row, context: ValidationContext, tables: Tables) -> Iterable[Case]:
-    if SKIPPED.search(row.text("notes")) or MLPERF in row.text("notes") or SPECULATIVE.search(row.text("model")):
+    if SKIPPED.search(row.text("notes")) or MLPERF in row.text("notes"):
         return
+    speculative = SPECULATIVE.search(row.text("model"))
     tables.used.clear()
     try:
         place = placed(row, context)
@@ -151,6 +161,8 @@ def _cases(row: Row, context: ValidationContext, tables: Tables) -> Iterable[Cas
         if metric == PREFILL and place.load.input_tokens < 512:
             continue
         if metric == OUTPUT and row.text(TOKEN):
+            continue
+        if speculative and metric != FIRST:
             continue
         yield Case(place, row, metric, measured, group, gpu, keys)
 
@@ -170,7 +182,17 @@ def _keys(used: tuple[str, str, str], tables: Tables) -> Iterable[Key]:
 def prior(key: Key) -> float:
     """What a number is taken for when no row tells."""
     table, variant, _, name = key
-    return PRIORS_OF.get((table, variant, name)) or PRIORS[table, name][0]
+    return _streamed(key) or PRIORS_OF.get((table, variant, name)) or PRIORS[table, name][0]
+
+
+def pull(key: Key) -> float:
+    """How far in log space a number moves for the cost of a group that is a tenth off."""
+    return STREAMED_PULL if _streamed(key) else PRIORS[key[0], key[3]][1]
+
+
+def _streamed(key: Key) -> float | None:
+    table, variant, holder, name = key
+    return STREAMED.get(holder) if (table, variant, name) == ("hbm", "", "share") else None
 
 
 def borrowed(key: Key, values: Mapping[Key, float]) -> float:
@@ -201,7 +223,7 @@ class Batch:
         self._model = own[0].place.numbers
         self._gpu = stack([case.place.found.numbers for case in own])
         self._server = stack([case.place.server for case in own])
-        self._way = stack([case.place.way for case in own])
+        self._way = replace(stack([case.place.way for case in own]), prefill_workers=0.0)
         self._load = replace(stack([replace(c.place.load, request_per_s=0.0) for c in own]), request_per_s=None)
         self._replicas = np.array([case.place.way.replicas for case in own])
         self._native = np.array([case.place.found.arithmetic.native for case in own])
@@ -249,6 +271,8 @@ class Batch:
             pair_bytes=put(("attention", "pair_bytes"), values, gpu.pair_bytes),
             layer_s=put(("launch", "layer_s"), values, gpu.layer_s),
             moe_layer_s=put(("launch", "moe_layer_s"), values, gpu.moe_layer_s),
+            prompt_layer_s=put(("launch", "prompt_layer_s"), values, gpu.prompt_layer_s),
+            prompt_moe_layer_s=put(("launch", "prompt_moe_layer_s"), values, gpu.prompt_moe_layer_s),
             link_latency_s=np.where(latency > 0, latency, gpu.link_latency_s),
             link_latency_growth=put(("exchange", "latency_growth"), values, gpu.link_latency_growth),
             link_efficiency=np.where(
@@ -297,7 +321,7 @@ class Fit:
         sizes = Counter((case.group, case.metric) for case in cases)
         self._weights = np.array([METRIC_WEIGHT[c.metric] * sizes[(c.group, c.metric)] ** -0.5 for c in cases])
         self._measured = np.log([case.measured for case in cases])
-        self._pulls = np.array([PRIORS[(key[0], key[3])][1] for key in self.keys])
+        self._pulls = np.array([pull(key) for key in self.keys])
         self._origin = np.log([prior(key) for key in self.keys])
         self._start = np.log([(start or {}).get(key, prior(key)) for key in self.keys])
         self._base: Vector | None = None
@@ -420,7 +444,7 @@ def _line(table: str, line: str, values: Mapping[Key, float], points: Mapping[tu
     if of.startswith("kernel"):
         return line
     for key, value in values.items():
-        if key[0] == table and (key[1] == "*" or (key[1] == of and key[2] == holder)):
+        if key[0] == table and (key[1] == "*" or (key[1] in {of, f"{of}{MEASURED}"} and key[2] == holder)):
             line = re.sub(rf"(?<=\b{key[3]}: )[^,}}]+", f"{value:.4g}", line)
     count = points.get((table, of, holder)) or sum(n for k, n in points.items() if k[:2] == (table, of) and not holder)
     return re.sub(r"(?<=\bpoints: )\d+", str(count), line) if count else line
