@@ -16,7 +16,7 @@ from gpuplanner.engine.serving_passes import PassNumbers
 ALMOST_BUSY = 1.0 - 1e-6
 """Of workers that cannot keep up no wait is shown."""
 SERVED = 1.0 - 1e-6
-"""The share of the clients that has to be served for none to wait."""
+"""The share of the clients from which on all of them count as served."""
 ITERATIONS = 4
 """Steps of halving and of false position in turn; the error of what is at work is then below 1 %."""
 
@@ -26,7 +26,7 @@ class ApartNumbers:
     """What goes on where prompts and answers have workers of their own.
 
     `prompts`: on a worker that reads them; `prompt_load`: share of the time for which it does; `under_way`: requests on
-    all workers; `transfer_bytes`: cache of one request that each GPU sends.
+    all workers, without those that wait for one; `transfer_bytes`: cache of one request that each GPU sends.
     """
 
     prefill_workers: Number
