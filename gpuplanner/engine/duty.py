@@ -8,11 +8,18 @@ from gpuplanner.engine.formulas.weights import stored_bytes
 from gpuplanner.engine.host import TABLE, Duty
 from gpuplanner.engine.serving_flags import heeded
 from gpuplanner.engine.serving_model import bits_by_part
+from gpuplanner.engine.training_layouts import splits_base
 from gpuplanner.engine.training_model import model_numbers
 from gpuplanner.engine.training_run import text_sample
 from gpuplanner.workload.precision import WeightPrecision
 from gpuplanner.workload.serving import Serving
-from gpuplanner.workload.training import ADAPTERS, Method, Training
+from gpuplanner.workload.training import ADAPTERS, Method, Offload, Sharding, Training
+
+WRAPPED = frozenset({Sharding.FSDP, Sharding.HSDP})
+"""Ways of sharding for which one process reads the checkpoint whole, and the others take their parts from it.
+
+Accelerate's documentation of FSDP (`cpu_ram_efficient_loading`); without it every process would hold all of it.
+"""
 
 
 def weight_file_bytes(
@@ -48,13 +55,24 @@ def training_duty(made: Estimate, model: ModelArchitecture, efficiencies: Effici
     quantised = WeightPrecision.NF4 if workload.method is Method.QLORA else None
     precision = (workload.base_precision or quantised) if workload.method in ADAPTERS else None
     each = efficiencies.constants(TABLE, f"checkpoint {workload.optimizer.value}")["bytes_per_parameter"]
+    files = weight_file_bytes(model, precision, efficiencies)
+    sharding = Sharding((made.way.choices or {})["sharding"])
     return Duty(
         serving=False,
-        weight_file_bytes=weight_file_bytes(model, precision, efficiencies),
+        weight_file_bytes=files,
         tokens_per_s=rate.value if rate else 0.0,
         trained_parameters=model_numbers(model, workload).trained_parameters,
         checkpoint_bytes_per_parameter=each,
         data_tokens=workload.tokens_in_all or 0.0,
         offload=workload.offload,
+        offload_bytes=_frozen_in_host_memory(workload, sharding, files, made.machine.gpus),
+        loaded_whole=sharding in WRAPPED and workload.method is not Method.PRETRAINING,
         items_per_core_s=text_sample(workload, efficiencies).per_core_s,
     )
+
+
+def _frozen_in_host_memory(workload: Training, sharding: Sharding, files: float, gpus: int) -> float:
+    """A frozen base that is offloaded, of all ranks: once where they split it, else once for each of them."""
+    if workload.offload is not Offload.ALL or workload.method not in ADAPTERS:
+        return 0.0
+    return files if splits_base(workload, sharding) else files * gpus

@@ -45,7 +45,8 @@ class Duty:
     `tokens_per_s`: prompt and output tokens, or trained tokens, of all nodes; `trained_parameters`: 0 when serving;
     `items_per_s`: of work in items, each of `bytes_per_item` on disk. A core prepares `items_per_core_s` of them, or so
     many tokens where no items are counted (0: the CPU has nothing to do for them). `data_bytes`: all items on disk;
-    `data_tokens`: tokens that lie on disk; `offload_bytes`: what a server keeps in host memory by its own flag.
+    `data_tokens`: tokens that lie on disk; `offload_bytes`: weights that all nodes together keep in host memory beside
+    what is trained. `loaded_whole`: one process of a node holds all weights before they are split.
     """
 
     serving: bool
@@ -56,6 +57,7 @@ class Duty:
     data_tokens: float = 0.0
     offload: Offload = Offload.NONE
     offload_bytes: float = 0.0
+    loaded_whole: bool = False
     items_per_s: float = 0.0
     bytes_per_item: float = 0.0
     items_per_core_s: float = 0.0
@@ -177,14 +179,14 @@ def _memory(duty: Duty, machine: Machine, efficiencies: Efficiencies) -> Figure:
     offloaded = duty.offload_bytes / machine.nodes
     if duty.offload is not Offload.NONE:
         each = offload["bytes_per_parameter"] + PARAMETERS_OFFLOADED[duty.offload] * offload["parameter_bytes"]
-        offloaded = float(offloaded_bytes(duty.trained_parameters, each, offload["copies"], machine.nodes))
+        offloaded += float(offloaded_bytes(duty.trained_parameters, each, offload["copies"], machine.nodes))
     value = host_memory_bytes(
         memory["system_bytes"],
         machine.gpus_per_node,
         memory["process_bytes"],
         machine.gpus_per_node * memory["pinned_bytes_per_gpu"],
         offloaded,
-        duty.weight_file_bytes / machine.gpus,
+        duty.weight_file_bytes / (1 if duty.loaded_whole else machine.gpus),
     )
     return _rule_figure(float(value), Unit.BYTE, efficiencies)
 

@@ -114,9 +114,6 @@ def test_ft11_70b_with_offload_takes_about_22_gb_a_card(run):
     assert made.memory.reserved.value == pytest.approx(22 * GB, rel=0.15)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="55 GB: what each process loads before a quantised model is split is not counted"
-)
 def test_ft11_70b_with_offload_takes_127_gb_of_ram(run):
     made = run(
         "Meta-Llama-3-70B", "A10G", 4, framework="hugging-face", method="qlora", sharding="fsdp",

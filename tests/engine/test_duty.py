@@ -1,5 +1,7 @@
 """What a run asks of its host's CPU and disk, by numbers that can be added up by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from gpuplanner.engine.duty import serving_duty, training_duty
@@ -58,3 +60,49 @@ def test_items_are_read_at_their_rate(need):
     idle = need("storage_rate", serving=False, weight_file_bytes=0.0, bytes_per_item=110_000.0)
     busy = need("storage_rate", serving=False, weight_file_bytes=0.0, bytes_per_item=110_000.0, items_per_s=5000.0)
     assert busy - idle == pytest.approx(5.5e8)
+
+
+@pytest.fixture
+def trained(node, model, shipped_efficiencies):
+    """The RAM that a fine-tuning of 8 billion parameters on eight GPUs needs, and its duty."""
+
+    def ram(nodes=1, **wanted):
+        machine = replace(node, nodes=nodes, host=replace(node.host, network_bytes_per_s=50e9))
+        plan = Plan(workload=Training(model=CHOICE, micro_batch=1, recomputation="full", **wanted))
+        made = estimate(plan, model, machine, shipped_efficiencies)
+        return next(n.need.value for n in made.host if n.id == "ram"), training_duty(made, model, shipped_efficiencies)
+
+    return ram
+
+
+def test_one_process_of_fsdp_holds_all_weights_before_they_are_split(trained):
+    """The seven other eighths of 16 GB; pre-training begins with weights that nobody loads."""
+    fsdp, duty = trained(method="full", framework="fsdp", sharding="fsdp")
+    zero, _ = trained(method="full", framework="fsdp", sharding="zero2")
+    scratch, _ = trained(method="pretraining", framework="fsdp", sharding="fsdp")
+    assert fsdp - zero == pytest.approx(duty.weight_file_bytes * 7 / 8)
+    assert scratch == zero
+
+
+@pytest.mark.parametrize(
+    ("wanted", "copies"),
+    [
+        ({"method": "lora", "sharding": "fsdp"}, 1),
+        ({"method": "qlora", "sharding": "fsdp"}, 1),
+        ({"method": "lora", "sharding": "ddp"}, 8),
+        ({"method": "full", "sharding": "fsdp"}, 0),
+    ],
+)
+def test_a_frozen_base_that_is_offloaded_lies_in_host_memory(trained, wanted, copies):
+    """Split over the ranks it is there once, else each rank keeps its own; what is trained has bytes of its own."""
+    _, here = trained(framework="hugging-face", **wanted)
+    _, away = trained(framework="hugging-face", offload="parameters-and-optimizer", **wanted)
+    assert here.offload_bytes == 0
+    assert away.offload_bytes == copies * away.weight_file_bytes
+
+
+def test_nodes_share_an_offloaded_base_that_is_split(trained):
+    asked = {"method": "lora", "framework": "hugging-face", "sharding": "fsdp", "offload": "parameters-and-optimizer"}
+    one, duty = trained(nodes=1, **asked)
+    two, _ = trained(nodes=2, **asked)
+    assert one - two > duty.weight_file_bytes / 2 * 0.99
