@@ -137,6 +137,17 @@ def shortened(text: str, longest: int = LONGEST_VALUE) -> str:
     return f"{text[: longest - 1 - end]}…{text[-end:]}"
 
 
+def for_spreadsheet(cell: str) -> str:
+    """A cell that a spreadsheet would take for a formula, made text; a number stays one."""
+    if not cell or cell[0] not in "=+-@\t\r":
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
 def nearest(given: str, known: Iterable[str], most: int = 3) -> list[str]:
     """Those of the known words that a person may have meant by one that is not known, best first, whatever the case."""
     from difflib import get_close_matches

@@ -5,7 +5,7 @@ import re
 import pytest
 from babel.messages.pofile import read_po
 
-from gpuplanner.messages import LONGEST_VALUE, InputError, Language, Translator, msg, shortened
+from gpuplanner.messages import LONGEST_VALUE, InputError, Language, Translator, for_spreadsheet, msg, shortened
 from gpuplanner.paths import shipped
 from gpuplanner.ui.appearance import FACE
 
@@ -77,3 +77,13 @@ def test_of_a_long_text_both_ends_are_kept() -> None:
     assert shortened(path).startswith("/folder/folder")
     assert shortened(path).endswith("/my.gpuplan")
     assert shortened("short") == "short"
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+cmd", "-x", "@y", "\tz", "-1+2"])
+def test_no_cell_is_a_formula_for_a_spreadsheet(text: str) -> None:
+    assert for_spreadsheet(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["A100", "", "-1.5", "+2", "1e-3", "a=b"])
+def test_numbers_and_words_stay_as_they_are_in_a_spreadsheet(text: str) -> None:
+    assert for_spreadsheet(text) == text

@@ -1,4 +1,4 @@
-"""Text made safe for a terminal or a spreadsheet, in columns that line up where a character takes two cells."""
+"""Text made safe for a terminal, in columns that line up where a character takes two cells."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -29,8 +29,3 @@ def columns(rows: Sequence[Sequence[str]], right: Sequence[int] = (), gap: str =
 def safe(text: str) -> str:
     """Foreign text, short and without control characters, so that it cannot speak to the terminal."""
     return on_one_line(shortened(text))
-
-
-def for_spreadsheet(text: str) -> str:
-    """A cell of words that a spreadsheet would take for a formula, made text."""
-    return f"'{text}" if text[:1] in {"=", "+", "-", "@", "\t", "\r"} else text

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from gpuplanner.catalog.table.columns import Column, ColumnKind, header_unit
 from gpuplanner.catalog.table.paging import ANYWHERE, Page, Sort
 from gpuplanner.catalog.table.values import Cell
-from gpuplanner.cli.columns import columns, for_spreadsheet, safe
+from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context, print_json
-from gpuplanner.messages import InputError, msg, nearest, shortened
+from gpuplanner.messages import InputError, for_spreadsheet, msg, nearest, shortened
 from gpuplanner.units import digits
 
 SHOWN_ROWS = 20

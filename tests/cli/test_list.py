@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from gpuplanner.cli.columns import for_spreadsheet
 from gpuplanner.cli.list_command import SHOWN_COLUMNS, SHOWN_ROWS
 from gpuplanner.cli.main import main
 
@@ -86,12 +85,6 @@ def test_what_cannot_be_listed_is_one_sentence(arguments, says, language, capsys
 def test_the_columns_shown_exist(capsys):
     for table, names in SHOWN_COLUMNS.items():
         assert listed(capsys, table, "--columns", ",".join(names))[0] == 0
-
-
-@pytest.mark.parametrize("text", ["=1+1", "+cmd", "-x", "@y", "\tz"])
-def test_no_cell_is_a_formula_for_a_spreadsheet(text):
-    assert for_spreadsheet(text) == f"'{text}"
-    assert for_spreadsheet("A100") == "A100"
 
 
 def test_a_slice_with_a_count_says_how_many(capsys):

@@ -1,139 +1,21 @@
-"""Plans that nobody would make, on any machine of the catalog: refused in a sentence, or an estimate that makes sense.
+"""Plans of serving and training that nobody would make: refused in a sentence, or an estimate of sense."""
 
-The fields' own types say what they may hold; values at their limits come up often, since that is where things break.
-"""
-
-import json
 import math
 import random
-import types
-from collections.abc import Iterator, Sequence
-from enum import StrEnum
-from typing import Any, Literal, Union, get_args, get_origin
+from collections.abc import Sequence
+from typing import Any, get_args
 
 import pytest
-from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from gpuplanner.catalog.catalog import Catalog
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.changes import advised
-from gpuplanner.engine.estimate import Estimate, Fit
-from gpuplanner.engine.estimating import estimate
-from gpuplanner.engine.machines import machine_of
-from gpuplanner.figures import Figure
-from gpuplanner.messages import InputError, Language, Translator
 from gpuplanner.workload.model_choice import ModelChoice
-from gpuplanner.workload.plan import MOST_GPUS, Constraints, MachineChoice, Plan, model_of
+from gpuplanner.workload.plan import Constraints, MachineChoice, Plan
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
-
-PLANS_EACH = 120
-LEFT_OPEN = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "micro_batch", "sharding")
-"""Fields of which any value is refused on most machines: they are filled seldom, so that most plans are estimated."""
-TRANSLATORS = [Translator(language) for language in Language]
-
-
-def limits(info: FieldInfo) -> tuple[float, float]:
-    low, high = 0.0, math.inf
-    for part in info.metadata:
-        low = next((float(getattr(part, n)) for n in ("ge", "gt") if getattr(part, n, None) is not None), low)
-        high = high if getattr(part, "le", None) is None else float(part.le)
-        high = high if getattr(part, "lt", None) is None else math.nextafter(float(part.lt), 0)
-    return low, high
-
-
-def number(dice: random.Random, low: float, high: float, whole: bool) -> float:
-    assert high < math.inf, "every number of a plan has an upper limit"
-    least = max(low, 1 if whole else 1e-12)
-    drawn = dice.choice([least, high, math.exp(dice.uniform(math.log(least), math.log(high))), dice.choice([1, 8, 64])])
-    value = min(max(drawn, least), high)
-    return int(value) if whole else value
-
-
-def any_value(dice: random.Random, name: str, info: FieldInfo) -> Any:
-    kind = info.annotation
-    if get_origin(kind) in {Union, types.UnionType}:
-        if dice.random() < (0.85 if name in LEFT_OPEN else 0.5):
-            return None
-        kind = next(a for a in get_args(kind) if a is not types.NoneType)
-    if kind is bool:
-        return dice.random() < 0.4
-    if isinstance(kind, type) and issubclass(kind, StrEnum):
-        return dice.choice(list(kind))
-    if kind in {int, float}:
-        return number(dice, *limits(info), kind is int)
-    return info.default
-
-
-def any_of(dice: random.Random, kind: type[BaseModel], **fixed: Any) -> Any:
-    drawn = {n: any_value(dice, n, i) for n, i in kind.model_fields.items() if get_origin(i.annotation) is not Literal}
-    return kind(**(drawn | fixed))
-
-
-def any_machine(dice: random.Random, catalog: Catalog) -> MachineChoice:
-    if dice.random() < 0.6:
-        return MachineChoice(
-            instance_id=dice.choice(list(catalog.instances)), nodes=dice.choice([1, 1, 2, 8, MOST_GPUS])
-        )
-    each = dice.choice([1, 2, 4, 8, 8, 72, 128])
-    count = dice.choice([1, 1, 2, 16, MOST_GPUS // each])
-    return MachineChoice(gpu_id=dice.choice(list(catalog.gpus)), gpus=each * count, per_node=each)
-
-
-def any_plan(dice: random.Random, catalog: Catalog, kind: type[Serving] | type[Training]) -> Plan:
-    known = [model.id for model in catalog.models.values() if model.architecture]
-    workload = any_of(dice, kind, model=ModelChoice(catalog_id=dice.choice(known)))
-    constraints = any_of(dice, Constraints) if dice.random() < 0.3 else Constraints()
-    return Plan(workload=workload, constraints=constraints, machine=any_machine(dice, catalog))
-
-
-def figures(made: Estimate) -> Iterator[tuple[str, Figure]]:
-    memory = made.memory
-    yield from (("usable", memory.usable), ("needed", memory.needed), ("reserved", memory.reserved))
-    for phase in memory.phases:
-        yield from ((f"{phase.id}.{part.id}", part.figure) for part in phase.parts)
-        yield f"{phase.id}.total", phase.total
-    yield from ((f"time.{part.id}", part.figure) for part in made.time)
-    yield from made.metrics.items()
-    yield from ((f"host.{need.id}", need.need) for need in made.host)
-
-
-def check_sentence(refused: InputError) -> None:
-    for translator in TRANSLATORS:
-        assert 0 < len(translator.text(refused.message)) < 600
-
-
-def check_figures(made: Estimate) -> None:
-    for name, figure in figures(made):
-        assert all(math.isfinite(value) and value >= 0 for value in (figure.low, figure.value, figure.high)), name
-        assert figure.low <= figure.value * (1 + 1e-9), name
-        assert figure.value <= figure.high * (1 + 1e-9), name
-        if figure.unit == "ratio":
-            assert figure.value <= 1 + 1e-9, name
-
-
-def check_memory(made: Estimate) -> None:
-    memory = made.memory
-    assert memory.needed.value > 0
-    assert memory.usable.value > 0
-    if made.fit is not Fit.DOES_NOT_FIT:
-        assert memory.free >= 0
-    for phase in memory.phases:
-        parts = sum(part.figure.value for part in phase.parts)
-        assert parts == pytest.approx(phase.total.value, rel=1e-6), phase.id
-    peak = max(phase.total.value for phase in memory.phases)
-    assert memory.needed.value == pytest.approx(peak, rel=1e-6)
-
-
-def check_way(made: Estimate) -> None:
-    way = made.way
-    assert way.tensor_parallel * way.pipeline_parallel <= made.machine.gpus
-    assert way.replicas >= 1
-    assert way.data_parallel >= 1
-    if made.time:
-        assert sum(share for _, share in made.limits) == pytest.approx(1)
-        assert all(0 <= share <= 1 + 1e-9 for _, share in made.limits)
+from tests.engine.any_plans import any_constraints, any_machine, any_of, limits, sensible_estimates
 
 
 @pytest.mark.parametrize("kind", [Serving, Training])
@@ -142,30 +24,19 @@ def test_any_plan_is_refused_in_a_sentence_or_estimated_with_sense(
     kind: type[Serving] | type[Training], seed: int, shipped_catalog: Catalog, shipped_efficiencies: Efficiencies
 ) -> None:
     dice = random.Random(f"{kind.__name__} {seed}")
-    estimated = 0
-    for _ in range(PLANS_EACH):
-        plan = any_plan(dice, shipped_catalog, kind)
-        choice = model_of(plan.workload)
-        assert choice is not None
-        model = shipped_catalog.models[choice.catalog_id or ""].architecture
-        assert model is not None
-        assert plan.machine is not None
-        try:
-            machine = machine_of(plan.machine, shipped_catalog, shipped_catalog.currencies)
-            made = estimate(plan, model, machine, shipped_efficiencies)
-        except InputError as refused:
-            check_sentence(refused)
-            continue
-        estimated += 1
-        for check in (check_figures, check_memory, check_way):
-            try:
-                check(made)
-            except AssertionError as wrong:
-                raise AssertionError(json.dumps(plan.model_dump(mode="json", exclude_defaults=True))) from wrong
-        if estimated % 5 == 0:
+    known = [model for model in shipped_catalog.models.values() if model.architecture]
+
+    def draw() -> tuple[Plan, Any]:
+        model = dice.choice(known)
+        workload = any_of(dice, kind, model=ModelChoice(catalog_id=model.id))
+        constraints = any_constraints(dice)
+        plan = Plan(workload=workload, constraints=constraints, machine=any_machine(dice, shipped_catalog))
+        return plan, model.architecture
+
+    for at, (made, model) in enumerate(sensible_estimates(draw, shipped_catalog, shipped_efficiencies), 1):
+        if at % 5 == 0:
             helped = advised(made, model, shipped_efficiencies, shipped_catalog.gpus)
             assert all(change.headline is None or math.isfinite(change.headline.value) for change in helped.changes)
-    assert estimated >= 10
 
 
 def numbers() -> Sequence[tuple[str, FieldInfo]]:

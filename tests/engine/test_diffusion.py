@@ -25,7 +25,7 @@ from gpuplanner.workload.diffusion_training import DiffusionTraining
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workspace import Workspace
-from tests.engine.test_any_plan import any_value, check_figures, check_memory, check_way
+from tests.engine.any_plans import any_value, check_figures, check_memory, check_way
 
 SD15, SDXL = "stable-diffusion-v1-5 UNet", "stable-diffusion-xl-base-1.0 UNet"
 FLUX, WAN, COG = "FLUX.1-dev", "Wan2.1-T2V-14B", "CogVideoX-5b"

@@ -22,7 +22,7 @@ from gpuplanner.units import GB
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import Constraints, Plan
 from gpuplanner.workload.reads_data import Storage
-from tests.engine.test_any_plan import check_figures, check_way
+from tests.engine.any_plans import check_figures, check_way
 
 GPU = "nvidia-h100-sxm5-80gb"
 LLAMA = "meta-llama/Meta-Llama-3.1-8B"

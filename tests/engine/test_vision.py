@@ -1,6 +1,5 @@
 """Networks that see images: properties over the catalog, what was measured, and what every option changes."""
 
-import json
 import random
 from dataclasses import replace
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 from gpuplanner.catalog.networks import Operators, VisionNetwork
 from gpuplanner.engine.estimate import Estimate, Fit, Limit
 from gpuplanner.engine.estimating import estimate
-from gpuplanner.engine.machines import bare, machine_of
+from gpuplanner.engine.machines import bare
 from gpuplanner.engine.vision import estimate_vision
 from gpuplanner.engine.vision_relatives import OPERATORS_OF, relatives_of
 from gpuplanner.facts import MissingFactError
@@ -20,15 +19,7 @@ from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan
 from gpuplanner.workload.vision import Vision, VisionJob, VisionPrecision, VisionRuntime
 from gpuplanner.workspace import Workspace
-from tests.engine.test_any_plan import (
-    PLANS_EACH,
-    any_machine,
-    any_of,
-    check_figures,
-    check_memory,
-    check_sentence,
-    check_way,
-)
+from tests.engine.any_plans import any_machine, any_of, sensible_estimates
 
 H100 = "nvidia-h100-sxm5-80gb"
 RTX3090 = "nvidia-rtx-3090"
@@ -271,25 +262,13 @@ def _without_origin(step: Any) -> Any:
 def test_any_plan_is_refused_in_a_sentence_or_estimated_with_sense(opened: Workspace, seed: int) -> None:
     dice = random.Random(f"vision {seed}")
     networks = [m for m in opened.catalog.models.values() if isinstance(m.network, VisionNetwork)]
-    estimated = 0
-    for _ in range(PLANS_EACH):
+
+    def draw() -> tuple[Plan, Any]:
         model = dice.choice(networks)
         work = any_of(dice, Vision, model=ModelChoice(catalog_id=model.id))
-        plan = Plan(workload=work, machine=any_machine(dice, opened.catalog))
-        assert plan.machine is not None
-        try:
-            machine = machine_of(plan.machine, opened.catalog, opened.catalog.currencies)
-            made = estimate(plan, model.network, machine, opened.efficiencies)
-        except InputError as refused:
-            check_sentence(refused)
-            continue
-        estimated += 1
-        for check in (check_figures, check_memory, check_way):
-            try:
-                check(made)
-            except AssertionError as wrong:
-                raise AssertionError(json.dumps(plan.model_dump(mode="json", exclude_defaults=True))) from wrong
-    assert estimated >= 10
+        return Plan(workload=work, machine=any_machine(dice, opened.catalog)), model.network
+
+    assert [made for made, _ in sensible_estimates(draw, opened.catalog, opened.efficiencies)]
 
 
 @pytest.mark.parametrize(

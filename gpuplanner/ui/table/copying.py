@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any
 
-from gpuplanner.messages import Translator
+from gpuplanner.messages import Translator, for_spreadsheet
 from gpuplanner.ui.table.columns import Column
 from gpuplanner.units import Display
 
@@ -39,7 +39,7 @@ def table_text(
     delimiter = "\t" if format_ is CopyFormat.TSV else ","
     writer = csv.writer(written, delimiter=delimiter, lineterminator="\n")
     writer.writerow(titles)
-    writer.writerows([[_harmless(cell) for cell in row] for row in table])
+    writer.writerows([[for_spreadsheet(cell) for cell in row] for row in table])
     if note:
         written.write(f"# {note}\n")
     return written.getvalue()
@@ -64,14 +64,3 @@ def _markdown(columns: Sequence[Column], titles: Sequence[str], table: Sequence[
 
 def _markdown_row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _harmless(cell: str) -> str:
-    """A cell that a spreadsheet would take for a formula is made text; a number stays one."""
-    if not cell or cell[0] not in "=+-@\t\r":
-        return cell
-    try:
-        float(cell)
-    except ValueError:
-        return f"'{cell}"
-    return cell
