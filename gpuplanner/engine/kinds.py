@@ -85,6 +85,34 @@ def _one_by_one(
     return lambda plan, subject, efficiencies: OneByOne(plan, subject, efficiencies, estimator, rate, splits(plan))
 
 
+def _of_items(
+    estimator: Estimator,
+    rate: str,
+    duty: Callable[[Estimate, Any, Efficiencies], Duty],
+    changes: Changes,
+    shown: tuple[tuple[str, Unit], tuple[str, Unit], str],
+    splits: Callable[[Plan], bool] = lambda _: False,
+    needs: Callable[[Any], Needs | None] = lambda _workload: None,
+) -> Kind:
+    """A kind that works in items of which a person asks so many a second, `rate`.
+
+    `shown`: the two metrics that tell most, and what a thousand items cost.
+    """
+    first, second, usd = shown
+    return Kind(
+        estimator,
+        _one_by_one(estimator, rate, splits),
+        duty,
+        changes,
+        rate,
+        (first, second, *JOB, (usd, Unit.MONEY), HOURLY),
+        ((first[0],), ("job_s", second[0]), ("job_usd", usd)),
+        (rate,),
+        needs=needs,
+        rate_goal=_rate_goal,
+    )
+
+
 KINDS: Mapping[str, Kind] = {
     "serving": Kind(
         estimate_serving,
@@ -118,22 +146,12 @@ KINDS: Mapping[str, Kind] = {
         inputs=lambda workload: workload.model_dump() | {"tokens": workload.tokens_in_all},
         room_is_all=lambda workload: workload.deadline_s is None,
     ),
-    "diffusion": Kind(
+    "diffusion": _of_items(
         diffusion.estimate_diffusion,
-        _one_by_one(diffusion.estimate_diffusion, diffusion.NAMES.rate),
+        diffusion.NAMES.rate,
         diffusion.duty,
         diffusion.changes,
-        diffusion.NAMES.rate,
-        (
-            ("image_batch_s", Unit.SECOND),
-            ("generated_per_s", Unit.PER_S),
-            *JOB,
-            ("usd_per_kgenerated", Unit.MONEY),
-            HOURLY,
-        ),
-        (("image_batch_s",), ("job_s", "generated_per_s"), ("job_usd", "usd_per_kgenerated")),
-        ("generated_per_s",),
-        rate_goal=_rate_goal,
+        (("image_batch_s", Unit.SECOND), ("generated_per_s", Unit.PER_S), "usd_per_kgenerated"),
     ),
     "diffusion-training": Kind(
         diffusion_training.estimate_diffusion_training,
@@ -146,34 +164,20 @@ KINDS: Mapping[str, Kind] = {
         ("images_per_s",),
         rate_goal=_rate_goal,
     ),
-    "vision": Kind(
+    "vision": _of_items(
         vision.estimate_vision,
-        _one_by_one(vision.estimate_vision, vision.NAMES.rate),
+        vision.NAMES.rate,
         vision.duty,
         with_data_changes(vision.changes),
-        vision.NAMES.rate,
-        (("images_per_s", Unit.PER_S), ("vision_step_s", Unit.SECOND), *JOB, ("usd_per_kimage", Unit.MONEY), HOURLY),
-        (("images_per_s",), ("job_s", "vision_step_s"), ("job_usd", "usd_per_kimage")),
-        ("images_per_s",),
+        (("images_per_s", Unit.PER_S), ("vision_step_s", Unit.SECOND), "usd_per_kimage"),
         needs=vision_needs,
-        rate_goal=_rate_goal,
     ),
-    "speech": Kind(
+    "speech": _of_items(
         speech.estimate_speech,
-        _one_by_one(speech.estimate_speech, speech.NAMES.rate),
+        speech.NAMES.rate,
         speech.duty,
         with_data_changes(speech.changes),
-        speech.NAMES.rate,
-        (
-            ("recording_s", Unit.SECOND),
-            ("audio_s_per_s", Unit.PER_S),
-            *JOB,
-            ("usd_per_kaudio_s", Unit.MONEY),
-            HOURLY,
-        ),
-        (("recording_s",), ("job_s", "audio_s_per_s"), ("job_usd", "usd_per_kaudio_s")),
-        ("audio_s_per_s",),
-        rate_goal=_rate_goal,
+        (("recording_s", Unit.SECOND), ("audio_s_per_s", Unit.PER_S), "usd_per_kaudio_s"),
     ),
     "rendering": Kind(
         rendering.estimate_rendering,
@@ -191,22 +195,13 @@ KINDS: Mapping[str, Kind] = {
         (("frame_s",), ("job_s", "frames_per_s"), ("job_usd", "usd_per_kframe")),
         ("frames_per_s",),
     ),
-    "science": Kind(
+    "science": _of_items(
         science.estimate_science,
-        _one_by_one(science.estimate_science, science.NAMES.rate, lambda plan: _as(Science, plan).split),
+        science.NAMES.rate,
         science.duty,
         science.changes,
-        science.NAMES.rate,
-        (
-            ("science_step_s", Unit.SECOND),
-            ("science_steps_per_s", Unit.PER_S),
-            *JOB,
-            ("usd_per_kstep", Unit.MONEY),
-            HOURLY,
-        ),
-        (("science_step_s",), ("job_s", "science_steps_per_s"), ("job_usd", "usd_per_kstep")),
-        ("science_steps_per_s",),
-        rate_goal=_rate_goal,
+        (("science_step_s", Unit.SECOND), ("science_steps_per_s", Unit.PER_S), "usd_per_kstep"),
+        lambda plan: _as(Science, plan).split,
     ),
     "transcoding": Kind(
         transcoding.estimate_transcoding,
@@ -224,15 +219,11 @@ KINDS: Mapping[str, Kind] = {
         ((transcoding.STREAMS,), ("job_s", "video_s_per_s"), ("job_usd", "usd_per_kvideo_s")),
         (transcoding.STREAMS,),
     ),
-    "by-hand": Kind(
+    "by-hand": _of_items(
         by_hand.estimate_by_hand,
-        _one_by_one(by_hand.estimate_by_hand, by_hand.NAMES.rate),
+        by_hand.NAMES.rate,
         by_hand.duty,
         with_data_changes(by_hand.changes),
-        by_hand.NAMES.rate,
-        (("item_step_s", Unit.SECOND), ("items_per_s", Unit.PER_S), *JOB, ("usd_per_kitem", Unit.MONEY), HOURLY),
-        (("item_step_s",), ("job_s", "items_per_s"), ("job_usd", "usd_per_kitem")),
-        ("items_per_s",),
-        rate_goal=_rate_goal,
+        (("item_step_s", Unit.SECOND), ("items_per_s", Unit.PER_S), "usd_per_kitem"),
     ),
 }
