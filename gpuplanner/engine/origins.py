@@ -35,6 +35,7 @@ FIELD_OF_TERM = {
     "job_tokens": "tokens",
     "prompt_tokens": "input_tokens",
     "sequences": "concurrency",
+    "request_per_s": "request_rate",
     "layers_kept": "layers",
     "width_pixels": "width",
     "height_pixels": "height",

@@ -224,8 +224,9 @@ def _room(
     metrics["kv_bytes_per_token"] = certain(per_token, Unit.BYTE_PER_TOKEN)
     tokens = kv_cache.pool_tokens(numbers.pool_bytes, per_token)
     metrics["kv_pool_tokens"] = pool_figure(numbers, per_token, tokens, Unit.TOKEN, spread)
-    at_once = serving_pool.concurrent_requests(numbers.pool_bytes, numbers.reserved_sequence_bytes, way.answering)
-    per_request = numbers.reserved_sequence_bytes / way.answering
+    answering = way.replicas if result.apart is None else result.apart.decode_workers
+    at_once = serving_pool.concurrent_requests(numbers.pool_bytes, numbers.reserved_sequence_bytes, answering)
+    per_request = numbers.reserved_sequence_bytes / answering
     metrics["max_concurrency"] = pool_figure(numbers, per_request, at_once, Unit.COUNT, spread)
     longest = longest_request_tokens(model, server, way, numbers.cache_layers, numbers.pool_bytes)
     most = float(architecture.max_positions or longest)

@@ -6,6 +6,7 @@ from gpuplanner.catalog.architecture import ModelArchitecture, Part
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.formulas.weights import stored_bytes
 from gpuplanner.engine.serving_drafting import TABLE
+from gpuplanner.engine.serving_drafting_flags import drafting_flags
 from gpuplanner.engine.serving_flags import heeded
 from gpuplanner.engine.serving_inputs import DraftNumbers
 from gpuplanner.engine.serving_model import bits_by_part
@@ -44,6 +45,7 @@ def drafting_remarks(
         if abs(gain) >= WORTH_SAYING:
             said = "serving.drafting_gains" if gain > 0 else "serving.drafting_costs"
             yield msg(said, other=str(show_duration(other)), percent=percent(round(abs(gain), 2)))
+    yield msg("serving.start_drafting", flags=drafting_flags(workload, int(draft.draft_tokens)))
     if workload.speculation is Speculation.MODEL and isinstance(model, DraftedModel):
         own, others = model.draft.vocabulary, model.vocabulary
         if own != others:

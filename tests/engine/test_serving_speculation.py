@@ -1,5 +1,6 @@
 """Speculative decoding: what a step gives and takes, what drafts in memory, and where it stops to pay."""
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -16,6 +17,7 @@ from gpuplanner.engine.formulas.speculation import expected_tokens
 from gpuplanner.engine.machines import bare
 from gpuplanner.engine.search.searching import search
 from gpuplanner.engine.serving_drafting import served_numbers
+from gpuplanner.engine.serving_drafting_flags import drafting_flags
 from gpuplanner.engine.serving_flags import DRAFTS
 from gpuplanner.engine.serving_inputs import WayNumbers, stack, take
 from gpuplanner.engine.serving_machine import gpu_numbers, server_numbers
@@ -96,8 +98,10 @@ def test_what_drafting_gains_or_costs_is_said(serve):
     assert "serving.drafting_gains" in {m.id for m in quick.remarks}
     assert "serving.drafting_costs" in {m.id for m in slow.remarks}
     for language in Language:
-        for made in (quick, slow):
-            assert all("{" not in Translator(language).text(message) for message in made.remarks)
+        translator = Translator(language)
+        # What is typed has braces of its own.
+        said = (m for made in (quick, slow) for m in made.remarks if m.id != "serving.start_drafting")
+        assert all("{" not in translator.text(message) for message in said)
 
 
 @pytest.mark.parametrize("method", OF_DENSE)
@@ -185,6 +189,36 @@ def test_a_server_that_does_not_draft_so_says_it_and_its_figures_are_without(ser
         assert value(made, "tpot_s") == value(plain, "tpot_s")
         assert said & {"serving.no_such_drafting", "serving.no_such_flag"}
         assert "serving.drafting" not in said
+
+
+@pytest.mark.parametrize(
+    ("server", "method", "expected"),
+    [
+        (Server.VLLM, Speculation.NGRAM, '--speculative-config \'{"method": "ngram", "num_speculative_tokens": 5}\''),
+        (
+            Server.SGLANG,
+            Speculation.MTP,
+            "--speculative-algorithm EAGLE --speculative-num-steps 5 --speculative-eagle-topk 1",
+        ),
+        (Server.TENSORRT_LLM, Speculation.MTP, "decoding_type: MTP, num_nextn_predict_layers: 5"),
+        (Server.LLAMA_CPP, Speculation.MODEL, f"--model-draft {DRAFT} --draft-max 5"),
+        (Server.EXLLAMA, Speculation.NGRAM, "draft_mode: ngram, draft_num_tokens: 5"),
+    ],
+)
+def test_the_flags_that_make_a_server_draft(server, method, expected):
+    workload = Serving(model=ModelChoice(catalog_id=SMALL), server=server, **by(method))
+    assert expected in drafting_flags(workload, 5)
+
+
+@pytest.mark.parametrize("server", Server)
+def test_a_server_has_flags_for_just_what_it_drafts_with(server):
+    for method in DRAFTING:
+        workload = Serving(model=ModelChoice(catalog_id=SMALL), server=server, **by(method))
+        if method in DRAFTS.get(server, ()):
+            flags = drafting_flags(workload, 3)
+            assert re.search(r"\b[34]\b", flags)
+            assert (DRAFT in flags) is (method is Speculation.MODEL)
+    assert drafting_flags(Serving(model=ModelChoice(catalog_id=SMALL), server=server), 3) == ""
 
 
 def test_times_of_the_parts_add_up_to_a_token(serve):
