@@ -44,7 +44,7 @@ class ModelNumbers:
     """A model in one weight and one KV precision. Bytes and parameters are of the whole model.
 
     `encoder_heads`: query heads of the layer of an encoder that has most of them; 0 for what keeps a cache. `draft`:
-    how its tokens are drafted; None where each pass gives one.
+    how its tokens are drafted; None where each pass gives one. `recurrent_layers`: those that keep a state, no cache.
     """
 
     layers: float
@@ -78,6 +78,7 @@ class ModelNumbers:
     activation_bytes: float
     encoder_heads: float = 0.0
     draft: "DraftNumbers | None" = None
+    recurrent_layers: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +153,9 @@ class ServerNumbers:
     pass as decode steps (chunked prefill), 0 where each has a pass of its own; `static_batches`: 1 where all requests
     of a batch begin together; `stages_overlap`: 1 where pipeline
     stages work at once on different requests; `copies_dense`: 1 where groups that attend to requests of their own each
-    hold the dense MLPs and the output projection, 0 where these are split over all ranks. `offline_share`: what a list
-    of requests reaches of the steady rate. `offload_bytes`: weights that each GPU leaves in host memory. They are read
+    hold the dense MLPs and the output projection, 0 where these are split over all ranks. `shared_pages`: 1
+    where attention and recurrent layers share pages of one size. `offline_share`: what a list of requests reaches of
+    the steady rate. `offload_bytes`: weights that each GPU leaves in host memory. They are read
     over PCIe in every pass, or, where `computes_on_host` is 1, worked on by the CPU in passes of fewer than
     `host_batch_rows` rows.
     """
@@ -177,6 +179,7 @@ class ServerNumbers:
     shares_step: Number
     stages_overlap: Number
     copies_dense: Number
+    shared_pages: Number
     step_s: Number
     sequence_s: Number
     request_s: Number

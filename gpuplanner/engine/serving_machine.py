@@ -257,6 +257,7 @@ def server_numbers(serving: Serving, gpu: Gpu, efficiencies: Efficiencies, profi
         shares_step=shares_step,
         stages_overlap=found["stages_overlap"],
         copies_dense=found["copies_dense"],
+        shared_pages=found["shared_pages"],
         step_s=found["step_s"],
         sequence_s=found["sequence_s"],
         request_s=found["request_s"],

@@ -16,6 +16,7 @@ from gpuplanner.engine.serving_inputs import (
     ServerNumbers,
     WayNumbers,
 )
+from gpuplanner.engine.serving_pages import Pages, pages_of
 from gpuplanner.engine.serving_passes import dense_copies, host_share, not_offloaded
 
 
@@ -81,7 +82,6 @@ def memory_numbers(
     if not not_offloaded(server):
         kept = weights.gpu_layers(stage, host_share(model, server, way, server.computes_on_host))
     context = serving_time.mean_context_tokens(load.input_tokens, load.output_tokens)
-    doubled = server.cache_copies
     reserved = reserved_sequence_bytes(model, server, way, kept, load.max_length)
     return MemoryNumbers(
         weight_bytes=weight,
@@ -95,8 +95,8 @@ def memory_numbers(
         stage_layers=stage,
         cache_layers=kept,
         bytes_per_token=sequence_bytes(model, way, kept, 1.0, with_state=False),
-        sequence_bytes=sequence_bytes(model, way, kept, load.input_tokens + load.output_tokens, doubled),
-        mean_sequence_bytes=sequence_bytes(model, way, kept, context, doubled),
+        sequence_bytes=held_sequence_bytes(model, server, way, kept, load.input_tokens + load.output_tokens),
+        mean_sequence_bytes=held_sequence_bytes(model, server, way, kept, context),
         reserved_sequence_bytes=reserved,
         least_memory_share=serving_pool.least_memory_share(
             weight, runtime, activations, graphs, server.counts_activations, reserved, gpu.usable_bytes
@@ -145,7 +145,7 @@ def sequence_bytes(
     ranks = way.tensor_parallel / way.attention_ranks
     held: Number = 0.0
     if with_state and model.state_bytes:
-        held = kv_cache.state_bytes_per_sequence(model.state_bytes, model.state_shards, ranks)
+        held = _state_bytes(model, ranks)
     for kind in model.cache:
         per_token = kv_cache.cache_bytes_per_token(kind.elements, kind.bits, kind.shards, ranks)
         held = serving_pool.with_cache_bytes(held, kv_cache.tokens_in_window(tokens, kind.window), per_token)
@@ -157,6 +157,34 @@ def sequence_bytes(
     return speculation.cache_with_drafter_bytes(kept, own)
 
 
+def held_sequence_bytes(
+    model: ModelNumbers, server: ServerNumbers, way: WayNumbers, stage_layers: Number, tokens: Number
+) -> Number:
+    """What one request of `tokens` tokens takes of the pool: its cache, or whole pages where layers share them."""
+    plain = sequence_bytes(model, way, stage_layers, tokens, server.cache_copies)
+    pages = pages_of(model, server, way.tensor_parallel / way.attention_ranks)
+    if pages is None:
+        return plain
+    paged = _in_pages(model, server, pages, stage_layers, tokens)
+    if model.draft is not None and model.draft.holds is not None:
+        drafter = model.draft.holds
+        own = sequence_bytes(drafter, last_stage(way), drafter.layers, tokens, server.cache_copies)
+        paged = speculation.cache_with_drafter_bytes(paged, own)
+    return where(server.shared_pages > 0, paged, plain)
+
+
+def _in_pages(model: ModelNumbers, server: ServerNumbers, pages: Pages, stage_layers: Number, tokens: Number) -> Number:
+    return serving_pool.stage_cache_bytes(pages.request_bytes(tokens), server.cache_copies, stage_layers, model.layers)
+
+
+def _state_bytes(model: ModelNumbers, ranks: Number) -> Number:
+    """States of one request on one GPU: where tokens are drafted, one for each, so that rejected ones can be undone."""
+    state = kv_cache.state_bytes_per_sequence(model.state_bytes, model.state_shards, ranks)
+    if model.draft is None:
+        return state
+    return speculation.kept_states_bytes(state, model.draft.draft_tokens)
+
+
 def reserved_sequence_bytes(
     model: ModelNumbers, server: ServerNumbers, way: WayNumbers, stage_layers: Number, length: Number
 ) -> Number:
@@ -164,13 +192,16 @@ def reserved_sequence_bytes(
     ranks = way.tensor_parallel / way.attention_ranks
     held: Number = 0.0
     if model.state_bytes:
-        held = kv_cache.state_bytes_per_sequence(model.state_bytes, model.state_shards, ranks)
+        held = _state_bytes(model, ranks)
     for kind in model.cache:
         per_token = kv_cache.cache_bytes_per_token(kind.elements, kind.bits, kind.shards, ranks)
         extra = server.window_blocks * (kind.window < inf)
         tokens = kv_cache.reserved_tokens(kind.window, server.max_batched_tokens, length, server.block_tokens, extra)
         held = serving_pool.with_cache_bytes(held, tokens, per_token)
     kept = serving_pool.stage_cache_bytes(held, server.cache_copies, stage_layers, model.layers)
+    pages = pages_of(model, server, ranks)
+    if pages is not None:
+        kept = where(server.shared_pages > 0, _in_pages(model, server, pages, stage_layers, length), kept)
     if model.draft is None or model.draft.holds is None:
         return kept
     drafter = model.draft.holds
@@ -181,7 +212,19 @@ def reserved_sequence_bytes(
 def longest_request_tokens(
     model: ModelNumbers, server: ServerNumbers, way: WayNumbers, stage_layers: Number, pool: Number
 ) -> Number:
-    """The longest request that the pool holds; infinite where no layer's cache grows with it.
+    """The longest request that the pool holds; infinite where no layer's cache grows with it."""
+    plain = _longest_by_tokens(model, server, way, stage_layers, pool)
+    pages = pages_of(model, server, way.tensor_parallel / way.attention_ranks)
+    if pages is None or (model.draft is not None and model.draft.holds is not None):
+        return plain
+    share = server.cache_copies * stage_layers / model.layers
+    return where(server.shared_pages > 0, pages.longest_tokens(pool / share), plain)
+
+
+def _longest_by_tokens(
+    model: ModelNumbers, server: ServerNumbers, way: WayNumbers, stage_layers: Number, pool: Number
+) -> Number:
+    """The longest request where each kind of layers takes of the pool what it needs.
 
     What a request reserves is a sum of lines that turn flat at their window, so it fits as long as one of these holds:
     the layers with the k smallest windows at their full window, the others at the length.
@@ -189,7 +232,7 @@ def longest_request_tokens(
     ranks = way.tensor_parallel / way.attention_ranks
     held: Number = 0.0
     if model.state_bytes:
-        held = kv_cache.state_bytes_per_sequence(model.state_bytes, model.state_shards, ranks)
+        held = _state_bytes(model, ranks)
     share = server.cache_copies * stage_layers / model.layers
     layers: list[tuple[CacheLayers, Number]] = [(kind, 1.0) for kind in model.cache]
     drafter = None if model.draft is None else model.draft.holds

@@ -115,6 +115,7 @@ def model_numbers(
         experts_per_token=float(max((g.mlp.experts_per_token for g in moe), default=1)),
         cache=() if architecture.role is Role.ENCODER else tuple(_cache_layers(groups, kv_bits)),
         state_bytes=float(sum(g.count * g.attention.state_bytes for g in groups)),
+        recurrent_layers=float(sum(g.count for g in groups if _is_recurrent(g.attention))),
         state_shards=float(max((g.attention.state_shards for g in groups), default=1)),
         split_activation_bytes=word * max(_mlp_widths(g) for g in groups),
         whole_activation_bytes=word * architecture.hidden * (3 + max(g.mlp.experts_per_token for g in groups)),
@@ -126,6 +127,10 @@ def model_numbers(
         profile_bytes=server["tower_profile_bytes"] if architecture.tower_parameters else 0.0,
         activation_bytes=word,
     )
+
+
+def _is_recurrent(attention: Attention) -> bool:
+    return bool(attention.state_bytes) and not attention.cache_elements_per_token
 
 
 def cache_bits(

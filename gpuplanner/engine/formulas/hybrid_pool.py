@@ -45,6 +45,12 @@ def request_pages(
     return attention_groups * ceil(length / page_tokens) + recurrent_groups * pages_per_state
 
 
+@formula(Unit.BYTE, "request_pages · page_bytes", VLLM_HYBRID)
+def request_page_bytes(request_pages: Number, page_bytes: Number) -> Number:
+    """What one request takes of the pool in whole pages."""
+    return request_pages * page_bytes
+
+
 @formula(
     Unit.TOKEN,
     "floor(max(floor(pool_bytes / page_bytes) - recurrent_groups · pages_per_state, 0) / attention_groups)"

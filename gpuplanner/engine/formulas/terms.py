@@ -508,6 +508,7 @@ TERM_UNITS: Mapping[str, Unit] = {
     "replica_reduce_s": Unit.SECOND,
     "replica_sequences": Unit.COUNT,
     "replicas": Unit.COUNT,
+    "request_pages": Unit.COUNT,
     "request_per_s": Unit.REQUEST_PER_S,
     "request_s": Unit.SECOND,
     "reserve_share": Unit.RATIO,

@@ -7,12 +7,9 @@ model's own, which keeps a cache like any other.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import inf
 
 from gpuplanner.catalog.architecture import LayerGroup, ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
-from gpuplanner.engine.formulas import hybrid_pool
-from gpuplanner.engine.formulas.kv_cache import cache_bytes_per_token, state_bytes_per_sequence
 from gpuplanner.engine.serving_inputs import ModelNumbers, ServerNumbers, WayNumbers
 from gpuplanner.engine.serving_memory import longest_request_tokens, reserved_sequence_bytes, sequence_bytes
 from gpuplanner.engine.serving_model import model_numbers
@@ -20,8 +17,6 @@ from gpuplanner.engine.serving_model import model_numbers
 TENSOR_DEGREES = (1, 2, 4, 8, 16)
 MOST_STAGES = 8
 MOST_DRAFT_LAYERS = 1
-NEARLY_EQUAL = 1.25
-"""vLLM, kv_cache_utils.py: groups are as large as the larger kind of layers where it is no larger than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +35,11 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The cache of one GPU: its layers as numbers, and how many of them are recurrent."""
+    """The cache of one GPU: its layers as numbers."""
 
     numbers: ModelNumbers
     way: WayNumbers
     server: ServerNumbers
-    recurrent_layers: float = 0.0
 
     @property
     def bytes_per_token(self) -> float:
@@ -54,51 +48,11 @@ class Kept:
 
     def request_bytes(self, length: float) -> float:
         """What the server sets aside for one request of `length` tokens."""
-        pages = self._pages()
-        if pages is None:
-            needed = reserved_sequence_bytes(self.numbers, self.server, self.way, self.numbers.layers, length)
-            return float(needed)
-        taken = hybrid_pool.request_pages(length, pages.tokens, pages.attention_groups, pages.recurrent_groups, 1.0)
-        return float(taken * pages.size)
+        return float(reserved_sequence_bytes(self.numbers, self.server, self.way, self.numbers.layers, length))
 
     def longest_tokens(self, pool_bytes: float) -> float:
         """The longest request that a pool holds."""
-        pages = self._pages()
-        if pages is None:
-            return float(longest_request_tokens(self.numbers, self.server, self.way, self.numbers.layers, pool_bytes))
-        return float(
-            hybrid_pool.longest_in_pages(
-                pool_bytes, pages.size, pages.tokens, pages.attention_groups, pages.recurrent_groups, 1.0
-            )
-        )
-
-    def _pages(self) -> "_Pages | None":
-        """How attention and recurrent layers share the pool; None where all layers are of one kind."""
-        if not self.recurrent_layers or len(self.numbers.cache) != 1 or self.numbers.cache[0].window < inf:
-            return None
-        cache = self.numbers.cache[0]
-        ranks = self.way.tensor_parallel
-        a_layer = cache_bytes_per_token(cache.elements / cache.layers, cache.bits, cache.shards, ranks)
-        state = state_bytes_per_sequence(
-            self.numbers.state_bytes / self.recurrent_layers, self.numbers.state_shards, ranks
-        )
-        tokens = hybrid_pool.page_tokens(state, a_layer, self.server.block_tokens)
-        fewer, more = sorted((cache.layers, self.recurrent_layers))
-        layers = more if more < NEARLY_EQUAL * fewer else fewer
-        return _Pages(
-            float(tokens),
-            float(hybrid_pool.page_bytes(tokens, a_layer, layers)),
-            -(-cache.layers // layers),
-            -(-self.recurrent_layers // layers),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Pages:
-    tokens: float
-    size: float
-    attention_groups: float
-    recurrent_groups: float
+        return float(longest_request_tokens(self.numbers, self.server, self.way, self.numbers.layers, pool_bytes))
 
 
 def kept_by(
@@ -110,10 +64,7 @@ def kept_by(
 ) -> Kept:
     """The cache of the stage that keeps most of it. `formats`: of the weights and of the cache."""
     way = WayNumbers(float(layout.tensor_parallel), 1.0, 1.0)
-    stages = (
-        Kept(model_numbers(stage, *formats, efficiencies), way, server, float(_recurrent(stage)))
-        for stage in stages_of(model, layout)
-    )
+    stages = (Kept(model_numbers(stage, *formats, efficiencies), way, server) for stage in stages_of(model, layout))
     return max(stages, key=lambda kept: kept.bytes_per_token)
 
 
@@ -180,7 +131,3 @@ def _with_drafts(groups: tuple[LayerGroup, ...], drafts: int) -> tuple[LayerGrou
         return groups
     most = attending[-1]
     return tuple(g.model_copy(update={"count": g.count + drafts}) if g is most else g for g in groups)
-
-
-def _recurrent(model: ModelArchitecture) -> int:
-    return sum(group.count for group in model.groups if group.attention.state_bytes)

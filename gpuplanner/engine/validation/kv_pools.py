@@ -205,7 +205,7 @@ def _agrees(row: Row, kept: Kept) -> bool:
         low, high = map(kept.longest_tokens, ends)
         if not low - block <= longest <= high + block:
             return False
-    if tokens is not None and not kept.recurrent_layers:
+    if tokens is not None and not kept.numbers.recurrent_layers:
         low, high = (float(kv_cache.pool_tokens(end, kept.bytes_per_token)) for end in ends)
         return low - block <= tokens <= high + block
     return True

@@ -2,7 +2,13 @@
 
 import pytest
 
-from gpuplanner.engine.formulas.hybrid_pool import longest_in_pages, page_bytes, page_tokens, request_pages
+from gpuplanner.engine.formulas.hybrid_pool import (
+    longest_in_pages,
+    page_bytes,
+    page_tokens,
+    request_page_bytes,
+    request_pages,
+)
 
 
 def test_a_page_is_as_long_as_a_state_in_whole_blocks():
@@ -13,6 +19,7 @@ def test_a_page_is_as_long_as_a_state_in_whole_blocks():
 def test_a_request_takes_whole_pages():
     assert request_pages(1000, 496, 2, 3, 1) == 9
     assert request_pages(992, 496, 2, 3, 1) == 7
+    assert request_page_bytes(7, 8_126_464) == 56_885_248
 
 
 @pytest.mark.parametrize(
