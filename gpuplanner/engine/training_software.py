@@ -8,7 +8,16 @@ from gpuplanner.engine.training_inputs import SoftwareNumbers
 from gpuplanner.figures import Rung
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.precision import ComputePrecision, WeightPrecision
-from gpuplanner.workload.training import ADAPTERS, AttentionKernel, Framework, LoraTargets, Method, Offload, Training
+from gpuplanner.workload.training import (
+    ADAPTERS,
+    AttentionKernel,
+    Framework,
+    LoraTargets,
+    Method,
+    Offload,
+    Sharding,
+    Training,
+)
 
 STATES, FRAMEWORKS, RATES, FORMATS = (
     "training_states",
@@ -126,11 +135,21 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
         expert_hidden=habits["expert_hidden"],
         gather_share=habits["gather_share"],
         overhead_s=habits["overhead_s"],
-        host_parameters_per_s=common["host_parameters_per_s"],
+        host_parameters_per_s=_on_the_cpu(workload, common, efficiencies)["host_parameters_per_s"],
         pcie_efficiency=common["pcie_efficiency"],
         rollout_layer_s=efficiencies.constants(LAUNCH, ROLLOUT_SERVER)["layer_s"],
         exchanges_heads=float(workload.framework in EXCHANGES_HEADS),
     )
+
+
+def _on_the_cpu(workload: Training, fused: Efficiency, efficiencies: Efficiencies) -> Efficiency:
+    """What updates offloaded states: PyTorch's own optimizer beside FSDP, else a fused one as DeepSpeed brings."""
+    by_pytorch = workload.framework is Framework.FSDP or (
+        workload.framework is Framework.HUGGING_FACE and workload.sharding in {Sharding.FSDP, Sharding.HSDP}
+    )
+    if workload.offload is Offload.NONE or not by_pytorch:
+        return fused
+    return efficiencies.constants(FRAMEWORKS, "pytorch on the cpu")
 
 
 def _saved_share(workload: Training, frozen_bytes: float, common: Efficiency) -> float:

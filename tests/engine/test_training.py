@@ -3,12 +3,14 @@
 import math
 import time
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuplanner.catalog.parameters import total_parameters
 from gpuplanner.engine.estimate import Fit, Limit
 from gpuplanner.engine.estimating import explain
 from gpuplanner.engine.machine import Host
@@ -47,6 +49,7 @@ MODEL = "meta-llama/Llama-2-7b-hf"
 LARGE = "meta-llama/Meta-Llama-3-70B"
 MIXTURE = "mistralai/Mixtral-8x7B-v0.1"
 NETWORK = Host(network_bytes_per_s=400 * GB)
+FSDP = Sharding.FSDP
 STAGES = (Sharding.DDP, Sharding.ZERO1, Sharding.ZERO2, Sharding.ZERO3)
 
 
@@ -586,6 +589,24 @@ def test_offloading_frees_memory_and_costs_time(numbers_of, architecture, h100, 
     assert after.memory.states.optimizer == 0
     assert after.memory.needed < before.memory.needed
     assert after.time.step > before.time.step
+
+
+def test_pytorch_updates_offloaded_states_ten_times_as_slowly_as_a_fused_optimizer(numbers_of, architecture, h100):
+    """A dozen passes of one thread; where nothing is offloaded it makes no difference who would do it."""
+
+    def update(framework: Framework, offload: Offload, **wanted: Any) -> TrainingNumbers:
+        made: TrainingNumbers = numbers_of(
+            workload(architecture, framework=framework, offload=offload, **wanted), cluster(h100), way(sharding=FSDP)
+        )
+        return made
+
+    ranks, parameters = 8, total_parameters(architecture)
+    by_pytorch = update(Framework.FSDP, Offload.OPTIMIZER).time.offload
+    assert by_pytorch == pytest.approx(parameters / ranks / 1e8, rel=0.01)
+    assert by_pytorch == pytest.approx(10 * update(Framework.DEEPSPEED, Offload.OPTIMIZER).time.offload, rel=0.01)
+    hugging_face = update(Framework.HUGGING_FACE, Offload.OPTIMIZER, sharding=FSDP).time.offload
+    assert hugging_face == pytest.approx(by_pytorch)
+    assert update(Framework.FSDP, Offload.NONE).time.offload == 0
 
 
 @pytest.mark.parametrize(
