@@ -182,11 +182,11 @@ def fed_spread(feed: Feed, node_items: Number, reading_nodes: Number, busy_s: Nu
 
     busy = float(busy_s)
     with unrecorded():
+        high = whole(busy * spread.high, feed.read.high, feed.prepare.high)
+        if high <= busy * spread.high:
+            return spread
         value = whole(busy, 1.0, 1.0)
         low = whole(busy * spread.low, feed.read.low, feed.prepare.low)
-        high = whole(busy * spread.high, feed.read.high, feed.prepare.high)
-    if high <= busy * spread.high:
-        return spread
     rung = Rung.ROOFLINE if value > busy else spread.rung
     return Spread(low / value, high / value, rung, msg("data.why"))
 
@@ -195,6 +195,8 @@ def wait_parts(
     feed: Feed, node_items: Number, reading_nodes: Number, busy_s: Number, spread: Spread, found: Waits
 ) -> tuple[Part, ...]:
     """The parts of a step that are waiting, each between the ends of what it waits for and of the step itself."""
+    if not found.read and not found.prepare:
+        return ()
     with unrecorded():
         least = waits(
             _slower(feed, feed.read.low, feed.prepare.low), node_items, reading_nodes, float(busy_s) * spread.high
@@ -220,7 +222,19 @@ def _rule(value: float, low: float, high: float) -> Figure:
 
 def _slower(feed: Feed, read: float, prepare: float) -> Feed:
     """The same feed where reading and preparing take so many times as long."""
-    return replace(feed, bytes_per_item=feed.bytes_per_item * read, items_per_core_s=feed.items_per_core_s / prepare)
+    return Feed(
+        bytes_per_item=feed.bytes_per_item * read,
+        items_per_core_s=feed.items_per_core_s / prepare,
+        storage_bytes_per_s=feed.storage_bytes_per_s,
+        shared=feed.shared,
+        prefetched=feed.prefetched,
+        cores=feed.cores,
+        gpus_per_node=feed.gpus_per_node,
+        cores_per_rank=feed.cores_per_rank,
+        processes=feed.processes,
+        read=feed.read,
+        prepare=feed.prepare,
+    )
 
 
 def _storage(workload: ReadsData, efficiencies: Efficiencies) -> tuple[float, Ends]:

@@ -175,6 +175,8 @@ def named_choice(found: Resolution, count: int | None = None) -> MachineChoice:
 
 def with_nodes(machine: Machine, nodes: int) -> Machine:
     """The same machine with another number of nodes."""
+    if nodes == machine.nodes:
+        return machine
     return replace(machine, nodes=nodes, usd_per_hour=_in_usd(machine.price, machine.rate, nodes))
 
 

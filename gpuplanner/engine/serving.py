@@ -17,7 +17,7 @@ from gpuplanner.engine.limit_shares import limit_shares
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.serving_apart import SERVED
 from gpuplanner.engine.serving_apart_remarks import apart_remarks, apart_spreads
-from gpuplanner.engine.serving_choice import best_way, ways_on
+from gpuplanner.engine.serving_choice import chosen_way
 from gpuplanner.engine.serving_drafting import drafting_spreads, served_numbers
 from gpuplanner.engine.serving_drafting_remarks import drafting_remarks, idle_layers
 from gpuplanner.engine.serving_figures import (
@@ -43,8 +43,9 @@ from gpuplanner.engine.serving_numbers import ServingNumbers, load_numbers, serv
 from gpuplanner.engine.serving_parts import step_parts
 from gpuplanner.engine.serving_pool_fit import PoolLack, fit_with, pool_lack
 from gpuplanner.engine.serving_remarks import borrowed_remarks, memory_reason, remarks, unmet
+from gpuplanner.engine.serving_trials import tried_numbers
 from gpuplanner.engine.verdict import usable_figure, verdict
-from gpuplanner.figures import Certainty, Figure, Rung, unrecorded
+from gpuplanner.figures import Certainty, Figure, Rung
 from gpuplanner.messages import Message
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
@@ -76,7 +77,7 @@ def estimate_serving(
     server = server_numbers(workload, machine.gpu, efficiencies, profile)
     load = load_numbers(workload)
     if way is None:
-        way = best_way(ways_on(machine, model, workload), workload, numbers, found.numbers, server, load)
+        way = chosen_way(machine, model, workload, numbers, found.numbers, server, load)
     result = serving_numbers(numbers, found.numbers, server, load, way)
     alone = load.request_per_s is None and load.concurrency <= way.answering
     name = profile or workload.server.value
@@ -91,8 +92,7 @@ def estimate_serving(
     if numbers.draft is not None:
 
         def other(changed: ModelNumbers) -> ServingNumbers:
-            with unrecorded():
-                return serving_numbers(changed, found.numbers, server, load, way)
+            return tried_numbers(changed, found.numbers, server, load, way)
 
         spreads = drafting_spreads(spreads, workload, numbers, result, efficiencies, other)
         plain = other(replace(numbers, draft=None))

@@ -7,6 +7,7 @@ the way that gives the most tokens a second, which for a given number of clients
 from dataclasses import replace
 from functools import lru_cache
 from math import gcd, inf
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,8 +54,23 @@ def degrees_of(workload: Serving) -> Degrees:
 
 def ways_on(machine: Machine, model: ModelArchitecture, workload: Serving) -> list[WayNumbers]:
     """The ways of serving on this machine, all its GPUs used. Raises InputError when there is none."""
-    shape, degrees = shape_of(model), degrees_of(workload)
-    spanning = machine.nodes > 1 and machine.host.network_bytes_per_s is not None
+    return _ways_on(_nodes_of(machine), shape_of(model), degrees_of(workload))
+
+
+class _Nodes(NamedTuple):
+    """What of a machine decides how a model can be laid out on it."""
+
+    gpus_per_node: int
+    nodes: int
+    networked: bool
+
+
+def _nodes_of(machine: Machine) -> _Nodes:
+    return _Nodes(machine.gpus_per_node, machine.nodes, machine.host.network_bytes_per_s is not None)
+
+
+def _ways_on(machine: _Nodes, shape: Shape, degrees: Degrees) -> list[WayNumbers]:
+    spanning = machine.nodes > 1 and machine.networked
     found = serving_ways(machine.gpus_per_node, shape, degrees, spanning)
     ways = []
     if found is not None:
@@ -82,9 +98,9 @@ def ways_on(machine: Machine, model: ModelArchitecture, workload: Serving) -> li
     return ways
 
 
-def _apart(machine: Machine, ways: list[WayNumbers], asked: Degrees) -> list[WayNumbers]:
+def _apart(machine: _Nodes, ways: list[WayNumbers], asked: Degrees) -> list[WayNumbers]:
     """The same ways, each with every number of workers that read prompts (some of many), or the one asked for."""
-    if machine.nodes > 1 and machine.host.network_bytes_per_s is None:
+    if machine.nodes > 1 and not machine.networked:
         raise InputError(msg("serving.transfer_unknown", nodes=machine.nodes))
     found = []
     for way in ways:
@@ -100,7 +116,7 @@ def _apart(machine: Machine, ways: list[WayNumbers], asked: Degrees) -> list[Way
     return found
 
 
-def _partial(machine: Machine, shape: Shape, asked: Degrees) -> list[WayNumbers]:
+def _partial(machine: _Nodes, shape: Shape, asked: Degrees) -> list[WayNumbers]:
     """A way that the person asked for although it leaves GPUs of a node unused."""
     tensor, pipeline = asked.tensor or 1, asked.pipeline or 1
     stated = asked.tensor or asked.pipeline
@@ -113,6 +129,41 @@ def _partial(machine: Machine, shape: Shape, asked: Degrees) -> list[WayNumbers]
     ]
 
 
+def chosen_way(
+    machine: Machine,
+    architecture: ModelArchitecture,
+    workload: Serving,
+    model: ModelNumbers,
+    gpu: GpuNumbers,
+    server: ServerNumbers,
+    load: LoadNumbers,
+) -> WayNumbers:
+    """The best of all ways on this machine; see `ways_on` and `best_way`.
+
+    It is kept for plans that differ only in what no choice depends on, as one does from key to key.
+    """
+    shape, degrees = shape_of(architecture), degrees_of(workload)
+    return _chosen(_nodes_of(machine), shape, degrees, _goals_of(workload), model, gpu, server, load)
+
+
+@lru_cache(maxsize=256)
+def _chosen(
+    machine: _Nodes,
+    shape: Shape,
+    degrees: Degrees,
+    goals: tuple[float, float],
+    model: ModelNumbers,
+    gpu: GpuNumbers,
+    server: ServerNumbers,
+    load: LoadNumbers,
+) -> WayNumbers:
+    return _best(_ways_on(machine, shape, degrees), goals, model, gpu, server, load)
+
+
+def _goals_of(workload: Serving) -> tuple[float, float]:
+    return workload.ttft_goal_s or inf, workload.tpot_goal_s or inf
+
+
 def best_way(
     ways: list[WayNumbers],
     workload: Serving,
@@ -121,25 +172,20 @@ def best_way(
     server: ServerNumbers,
     load: LoadNumbers,
 ) -> WayNumbers:
-    """The way to take: it starts, holds all requests, keeps the goals, and gives most; else what comes nearest.
-
-    It is kept for plans that differ only in what no choice depends on, as one does from key to key.
-    """
-    if len(ways) == 1:
-        return ways[0]
-    goals = workload.ttft_goal_s or inf, workload.tpot_goal_s or inf
-    return _best(tuple(ways), goals, model, gpu, server, load)
+    """The way to take: it starts, holds all requests, keeps the goals, and gives most; else what comes nearest."""
+    return _best(ways, _goals_of(workload), model, gpu, server, load)
 
 
-@lru_cache(maxsize=256)
 def _best(
-    ways: tuple[WayNumbers, ...],
+    ways: list[WayNumbers],
     goals: tuple[float, float],
     model: ModelNumbers,
     gpu: GpuNumbers,
     server: ServerNumbers,
     load: LoadNumbers,
 ) -> WayNumbers:
+    if len(ways) == 1:
+        return ways[0]
     stacked = stack(ways, equal_as_floats=True)
     with unrecorded():
         numbers = serving_numbers(model, gpu, server, load, stacked)

@@ -53,15 +53,20 @@ def spreads_of(
     `memory_rung`, `first_rung`: those of memory and of the first token, where they are other ones. `server`: the
     software or profile; what has no pool of its own takes memory as it needs it, and gives little of it back.
     """
-    pool = WITHOUT_POOL if server in POOLLESS else ""
     of = " of one request" if alone else ""
     return Spreads(
         token=spread_of(efficiencies, f"time per token{of}", rung),
         first_token=spread_of(efficiencies, f"time to first token{of}", first_rung or rung),
         rate=spread_of(efficiencies, f"time per token{of}" if alone else "throughput", rung),
         prompt=spread_of(efficiencies, "prompt rate", rung),
-        beside_weights=spread_of(efficiencies, f"memory beside weights{pool}", memory_rung or rung),
+        beside_weights=memory_spread(efficiencies, memory_rung or rung, server),
     )
+
+
+def memory_spread(efficiencies: Efficiencies, rung: Rung, server: str) -> Spread:
+    """The spread of what lies in memory beside weights and cache; see `spreads_of`."""
+    pool = WITHOUT_POOL if server in POOLLESS else ""
+    return spread_of(efficiencies, f"memory beside weights{pool}", rung)
 
 
 def spread_of(efficiencies: Efficiencies, family: str, rung: Rung) -> Spread:

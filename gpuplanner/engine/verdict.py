@@ -1,5 +1,7 @@
 """The verdict on memory: fits, tight, does not fit, with its reason. The thresholds stand here and nowhere else."""
 
+from functools import lru_cache
+
 from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.estimate import Fit
 from gpuplanner.engine.formulas.elementwise import Condition, Number
@@ -32,28 +34,46 @@ def comfortable(usable_bytes: float, needed_bytes: Number, highest: float) -> Co
     return inside & (free >= TIGHT_FREE_BYTES) & (free >= TIGHT_FREE_SHARE * usable_bytes)
 
 
+def fit_of(usable: Figure, needed: Figure) -> Fit:
+    """The verdict alone; see `verdict`."""
+    return _judged(usable, needed)[0]
+
+
 def verdict(usable: Figure, needed: Figure) -> tuple[Fit, Message]:
     """Whether `needed` bytes fit into `usable` bytes of one GPU, and why (the amounts in GiB).
 
     Does not fit: the expected need is above what is usable. Tight: it is below, but less than 2 GiB or 5 % stay free,
     or the upper end of the need's range (or the lower end of what is usable) is not covered.
     """
-    free = usable.value - needed.value
+    fit, why = _judged(usable, needed)
     amounts = {
         "needed": _shown(needed.value),
         "usable": _shown(usable.value),
-        "free": _shown(abs(free)),
+        "free": _shown(abs(usable.value - needed.value)),
     }
+    if why == "inside_range":
+        amounts = {"high": _shown(needed.high), **amounts}
+    elif why == "few_bytes":
+        amounts = {"limit": _shown(TIGHT_FREE_BYTES), **amounts}
+    elif why == "small_share":
+        amounts = {"share": percent(TIGHT_FREE_SHARE), **amounts}
+    return fit, msg(f"limits.memory.{why}", **amounts)
+
+
+def _judged(usable: Figure, needed: Figure) -> tuple[Fit, str]:
+    """The verdict and, by the end of its message's id, why."""
+    free = usable.value - needed.value
     if free < 0:
-        return Fit.DOES_NOT_FIT, msg("limits.memory.does_not_fit", **amounts)
+        return Fit.DOES_NOT_FIT, "does_not_fit"
     if needed.high > usable.low:
-        return Fit.TIGHT, msg("limits.memory.inside_range", high=_shown(needed.high), **amounts)
+        return Fit.TIGHT, "inside_range"
     if free < TIGHT_FREE_BYTES:
-        return Fit.TIGHT, msg("limits.memory.few_bytes", limit=_shown(TIGHT_FREE_BYTES), **amounts)
+        return Fit.TIGHT, "few_bytes"
     if free < TIGHT_FREE_SHARE * usable.value:
-        return Fit.TIGHT, msg("limits.memory.small_share", share=percent(TIGHT_FREE_SHARE), **amounts)
-    return Fit.FITS, msg("limits.memory.fits", **amounts)
+        return Fit.TIGHT, "small_share"
+    return Fit.FITS, "fits"
 
 
+@lru_cache(maxsize=4096)
 def _shown(value_bytes: float) -> str:
     return str(show_bytes(value_bytes, Display()))

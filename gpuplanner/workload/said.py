@@ -35,10 +35,11 @@ class Said(BaseModel):
     @classmethod
     def _of_their_kinds(cls, content: Any) -> Any:
         if isinstance(content, dict):
+            fields = cls.model_fields
             wrong = [
                 InitErrorDetails(type=PydanticCustomError(fault, "of another kind"), loc=(name,), input=value)
                 for name, value in content.items()
-                if name in cls.model_fields and (fault := _fault(value, _kinds(cls, name)))
+                if name in fields and (fault := _fault(value, _kinds(cls, name)))
             ]
             if wrong:
                 raise ValidationError.from_exception_data(cls.__name__, wrong)

@@ -83,7 +83,7 @@ class OwnRows:
 
     def marked(self, candidate: Candidate) -> Candidate:
         """The candidate, with where its numbers come from and their ranges where it runs as it was measured."""
-        found = self._counted.get(_key(candidate))
+        found = self._counted.get(_key(candidate)) if self._counted else None
         if found is None:
             return candidate
         ranges = {

@@ -1,5 +1,7 @@
 """Why an offer does not do, in words: the constraint, the nearest way's amount and the limit. Judges nothing itself."""
 
+from functools import lru_cache
+
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import Unplannable
 from gpuplanner.engine.search.checks import Failure
@@ -20,14 +22,22 @@ def unplannable(offer: Unplannable) -> Rejection:
 
 def broke(machine: Machine, failure: Failure) -> Rejection:
     """A machine that was computed and broke a constraint, with the amount that it is over by where there is one."""
+    reason = _reason(failure)
+    if failure.unit is Unit.TEXT:
+        return rejection(machine, failure.broken, reason)
+    over = failure.value - failure.limit
+    return Rejection(machine.instance, machine.gpu, machine, failure.broken, reason, over, failure.unit)
+
+
+@lru_cache(maxsize=1024)
+def _reason(failure: Failure) -> Message:
+    """The sentence; offers with the same hardware share it."""
     name = f"limits.broken.{failure.broken.value}"
     if failure.unit is Unit.TEXT:
-        return rejection(machine, failure.broken, msg(name))
-    reason = msg(
+        return msg(name)
+    return msg(
         name,
         value=str(show(failure.value, failure.unit, Display())),
         limit=str(show(failure.limit, failure.unit, Display())),
         over=str(show(failure.value - failure.limit, failure.unit, Display())),
     )
-    over = failure.value - failure.limit
-    return Rejection(machine.instance, machine.gpu, machine, failure.broken, reason, over, failure.unit)

@@ -19,7 +19,7 @@ from gpuplanner.engine.search.space import Computed, Prepared
 from gpuplanner.engine.serving_apart import SERVED
 from gpuplanner.engine.serving_choice import degrees_of, shape_of
 from gpuplanner.engine.serving_drafting import served_numbers
-from gpuplanner.engine.serving_figures import beside_weights, spreads_of, with_certain_part
+from gpuplanner.engine.serving_figures import beside_weights, memory_spread, with_certain_part
 from gpuplanner.engine.serving_flags import heeded
 from gpuplanner.engine.serving_inputs import GpuNumbers, ServerNumbers, WayNumbers, at, stack, take
 from gpuplanner.engine.serving_machine import Found, gpu_numbers, server_numbers
@@ -28,7 +28,7 @@ from gpuplanner.engine.serving_model import precision_of
 from gpuplanner.engine.serving_numbers import ServingNumbers, load_numbers, serving_numbers
 from gpuplanner.engine.serving_pool_fit import fit_with, pool_lack
 from gpuplanner.engine.serving_ways import COPIES, ServingWays, serving_ways
-from gpuplanner.engine.verdict import usable_figure, verdict
+from gpuplanner.engine.verdict import fit_of, usable_figure
 from gpuplanner.figures import Rung
 from gpuplanner.units import HOURS_PER_MONTH, Unit
 from gpuplanner.workload.plan import Plan
@@ -229,11 +229,9 @@ class ServingSpace:
     def _fit(self, machine: Machine, found: _Results, place: int) -> Fit:
         """The verdict that the estimate of this very way gives."""
         memory = at(found.memory, (found.start + place) // len(COPIES))
-        spread = spreads_of(
-            self._efficiencies, found.rung, memory_rung=found.rung, server=self._workload.server.value
-        ).beside_weights
+        spread = memory_spread(self._efficiencies, found.rung, self._workload.server.value)
         needed = with_certain_part(found.needed[place], beside_weights(memory), Unit.BYTE, spread)
-        fit, _ = verdict(usable_figure(found.usable, machine.gpu), needed)
+        fit = fit_of(usable_figure(found.usable, machine.gpu), needed)
         load = self._load
         answering = found.ways.replicas[place] - found.ways.prefill_workers[place]
         waits = not self._apart or found.at_work[place] < load.concurrency * SERVED

@@ -30,7 +30,7 @@ from gpuplanner.engine.training_rollout import trainer_gpus
 from gpuplanner.engine.training_run import text_sample
 from gpuplanner.engine.training_software import software_numbers
 from gpuplanner.engine.training_ways import DEFAULT_MAX_GPUS, TrainingWays, training_ways
-from gpuplanner.engine.verdict import usable_figure, verdict
+from gpuplanner.engine.verdict import fit_of, usable_figure
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Objective, Plan
 from gpuplanner.workload.training import Training
@@ -249,7 +249,7 @@ class TrainingSpace:
             }
         )
         plan = self._plan.model_copy(update={"workload": workload, "machine": choice_of(whole)})
-        fit, _ = verdict(
+        fit = fit_of(
             usable_figure(found.usable, machine.gpu), ranged(float(found.needed[place]), Unit.BYTE, self._memory_spread)
         )
         return Candidate(whole, shown, plan, fit, found.usable - float(found.needed[place]), metrics)
