@@ -183,6 +183,7 @@ def _fusion_sheet(tokens: Tokens) -> str:
     QScrollBar::handle:hover {{ background: {tokens.muted}; }}
     QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
     QScrollBar::add-page, QScrollBar::sub-page {{ background: none; }}
+    QAbstractScrollArea::corner {{ background: transparent; border: none; }}
     QMenu {{ background: {tokens.card}; color: {tokens.text}; border: 1px solid {tokens.line_strong}; padding: 4px; }}
     QMenu::item {{ padding: 6px 24px 6px 12px; border-radius: 5px; }}
     QMenu::item:selected {{ background: {tokens.primary_wash}; color: {tokens.text}; }}

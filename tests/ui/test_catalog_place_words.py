@@ -84,7 +84,7 @@ def test_sources_that_disagree_are_marked_and_both_said(words):
     (line,) = words.lines(FactRow("BF16", known))
     assert mark_of(known) is Mark.DISPUTED
     assert line.value == "◐ 989 TFLOPS"
-    assert line.note == "another source says 835 TFLOPS"
+    assert line.note == "another source says 835\u00a0TFLOPS"
     assert "A blog (taken over 2026-01-02)" in line.more
     assert "835 TFLOPS" in line.more
 

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication
@@ -10,7 +12,7 @@ from gpuplanner.store.settings import LANGUAGE, MEMORY, THEME
 from gpuplanner.ui.tokens import LIGHT, Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
-from gpuplanner.ui.widgets.chart import Axis, Chart, Series, SeriesKind, bytes_tick, number_tick
+from gpuplanner.ui.widgets.chart import Axis, Chart, Series, SeriesKind, bytes_tick, log_ticks, number_tick
 from gpuplanner.ui.widgets.chip import Chip
 from gpuplanner.ui.widgets.empty_state import EmptyState
 from gpuplanner.ui.widgets.figure_label import FigureLabel, certainty_text, range_text, range_with_unit
@@ -292,6 +294,15 @@ def test_buttons_tell_what_they_do(appearance, shown):
 )
 def test_sizes_on_an_axis_are_those_of_benchmarks(value, tick):
     assert bytes_tick(value) == tick
+
+
+@pytest.mark.parametrize(("low", "high", "size"), [(2.9, 3.75, 460), (2.9, 3.75, 1500), (0, 6, 300), (2.3, 2.75, 400)])
+def test_ticks_of_a_logarithmic_axis_leave_room_for_their_words(low, high, size):
+    ticks = log_ticks(low, high, size, 44)
+    assert all(low <= tick <= high for tick in ticks)
+    pixels = [(tick - low) / (high - low) * size for tick in ticks]
+    assert all(after - before > 43.9 for before, after in pairwise(pixels))
+    assert len(ticks) >= 2
 
 
 @pytest.mark.parametrize(

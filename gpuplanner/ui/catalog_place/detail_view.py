@@ -18,6 +18,7 @@ from gpuplanner.ui.catalog_place.offers import Offer
 from gpuplanner.ui.catalog_place.tables import CatalogTable, EntryRef
 from gpuplanner.ui.catalog_place.wording import age_mark, joined, price_lines, source_text
 from gpuplanner.ui.fonts import TextRole
+from gpuplanner.ui.painting import with_capital
 from gpuplanner.ui.tokens import PADDING, Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
@@ -28,6 +29,7 @@ from gpuplanner.ui.widgets.notice_box import NoticeBox
 from gpuplanner.ui.widgets.scrolling import scrolling
 from gpuplanner.units import show_money
 
+_ABOVE_TITLE = 10
 OFFERS_SHOWN = 6
 RULES_SHOWN = 3
 RULE_VERDICTS = {
@@ -170,6 +172,7 @@ class DetailView(Card):
         self._show_rules(details.rules)
 
     def _title(self, title: Message, note: str = "") -> None:
+        self._others.addSpacing(_ABOVE_TITLE)
         list_ = FactList(self._appearance, title)
         list_.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         # Shown before it has a parent it would be a window of its own for a moment.
@@ -178,7 +181,7 @@ class DetailView(Card):
 
     def _remark(self, remark: Remark, verdict: Verdict) -> NoticeBox:
         chinese = self._appearance.language is Language.CHINESE
-        box = NoticeBox(self._appearance, remark.text_zh if chinese else remark.text_en, verdict)
+        box = NoticeBox(self._appearance, with_capital(remark.text_zh if chinese else remark.text_en), verdict)
         box.setToolTip(source_text(remark.source, self._appearance))
         return box
 

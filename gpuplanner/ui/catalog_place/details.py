@@ -89,13 +89,15 @@ def _of_instance(catalog: Catalog, ref: EntryRef, instance: Instance) -> Details
 
 
 def _of_model(ref: EntryRef, model: Model) -> Details:
+    # Some licences are called as the family is.
+    licence = model.licence if model.licence != model.family else ""
     notes: tuple[Remark, ...] = ()
     if model.note and model.sources:
         notes = (Remark("note", model.note, model.note_zh or model.note, model.sources[0]),)
     return Details(
         ref,
         model.name,
-        tuple(part for part in (_kind(model.kind), model.family, model.licence) if part),
+        tuple(part for part in (_kind(model.kind), model.family, licence) if part),
         model_groups(model),
         notes=notes,
         sources=model.sources,

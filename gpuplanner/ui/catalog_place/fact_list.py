@@ -381,4 +381,5 @@ def _copied(item: Item) -> str:
         case Saying():
             return f"{item.word}\t{item.text}\t{item.reason}"
         case _:
-            return f"{item.name}\t{item.value}" + (f"\t{item.note}" if item.note else "")
+            note = item.note.replace("\u00a0", " ")
+            return f"{item.name}\t{item.value}" + (f"\t{note}" if note else "")

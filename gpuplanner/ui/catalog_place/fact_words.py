@@ -55,7 +55,9 @@ class FactWords:
         note = ""
         if mark is Mark.DISPUTED:
             rivals = (shown_fact(o, appearance) for o in known.others if o.basis == known.fact.basis)
-            others = dict.fromkeys(text for text in rivals if text != shown_fact(known.fact, appearance))
+            texts = (text for text in rivals if text != shown_fact(known.fact, appearance))
+            # A number keeps its unit beside it where the line ends.
+            others = dict.fromkeys(text.replace(" ", "\u00a0") for text in texts)
             note = appearance.text("catalogui.fact.rivals", values=" · ".join(others)) if others else ""
         shown = [Line(name, lead + shown_fact(known.fact, appearance), note, tip)]
         return shown + [self._other(row, other) for other in known.others if other.basis != known.fact.basis]

@@ -54,11 +54,16 @@ class LinkRow(Clickable):
         tokens = self._appearance.tokens
         painter = painter_for(self)
         area = QRectF(self.rect())
-        if self.underMouse():
+        alone = self._role is TextRole.STRONG
+        if self.underMouse() and alone:
             rounded_box(painter, area, RADIUS_FIELD, tokens.hover)
-        if self._role is not TextRole.STRONG:
+        elif self.underMouse():
+            painter.fillRect(area, tokens.hover)
+        if not alone:
             painter.fillRect(QRectF(0, area.bottom() - 1, area.width(), 1), tokens.line)
-        inside = area.adjusted(_SIDE, 3, -_SIDE, -4)
+        # In a list the words stand in one line with those of the facts above.
+        side = _SIDE if alone else 0
+        inside = area.adjusted(side, 3, -side, -4)
         two_lines = bool(self._note or self._value_note)
         upper = QRectF(inside.left(), inside.top(), inside.width(), inside.height() / 2) if two_lines else inside
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter

@@ -36,6 +36,11 @@ NUMBERS = {
 WORDS = {"name": True, "vendor": True, "capability": False}
 
 
+def _empty(*, needed: bool) -> Message:
+    """What stands in a field with nothing in it."""
+    return msg("answers.card.needed" if needed else "answers.card.empty")
+
+
 class NewGpuPopup(Popup):
     """`wanted` carries the GPU; whoever keeps it closes the pop-up, or says what is wrong with it."""
 
@@ -44,13 +49,16 @@ class NewGpuPopup(Popup):
     def __init__(self, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(appearance, parent)
         self.setFixedWidth(_WIDTH)
-        self.words = {name: TextField(appearance, msg(f"answers.newgpu.{name}")) for name in WORDS}
+        self.words = {
+            name: TextField(appearance, msg(f"answers.newgpu.{name}"), empty=_empty(needed=needed))
+            for name, needed in WORDS.items()
+        }
         self.numbers = {
             name: NumberField(
                 appearance,
                 msg(f"answers.newgpu.{name}"),
                 quantity,
-                empty=msg("answers.card.needed" if needed else "answers.card.empty"),
+                empty=_empty(needed=needed),
             )
             for name, (quantity, needed) in NUMBERS.items()
         }
@@ -96,6 +104,9 @@ class NewGpuPopup(Popup):
         layout.addWidget(note)
         grid = QGridLayout()
         grid.setHorizontalSpacing(10)
+        grid.setVerticalSpacing(10)
+        for column in range(_COLUMNS):
+            grid.setColumnStretch(column, 1)
         for at, field in enumerate((*self.words.values(), *self.numbers.values())):
             grid.addWidget(field, at // _COLUMNS, at % _COLUMNS, Qt.AlignmentFlag.AlignTop)
         layout.addLayout(grid)

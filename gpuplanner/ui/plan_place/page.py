@@ -226,6 +226,8 @@ class PlanPage(Page):
         picker.open_below(row.button, 420)
 
     def _pick_machine(self) -> None:
+        # It opens below a button that may have been scrolled away.
+        self.columns.bring_into_sight(self.results.verdict)
         owner = self.results.verdict.machine_button
         picker = Picker(
             self._appearance,

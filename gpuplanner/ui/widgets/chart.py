@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, QSize, Qt
@@ -21,6 +22,9 @@ from gpuplanner.ui.painting import draw_text, painter_for
 from gpuplanner.ui.tokens import Tokens
 from gpuplanner.ui.widgets.flow import FlowLayout
 
+_TICK_DIGITS = ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 3, 4, 6, 8), (1, 2, 5), (1,))
+_APART = {"bottom": 44.0, "left": 18.0}
+"""Pixels from tick to tick, so that their words do not touch."""
 SYMBOLS = ("o", "s", "t", "d", "star")
 DASHES = (
     Qt.PenStyle.SolidLine,
@@ -84,6 +88,21 @@ def number_tick(value: float) -> str:
         if suffix and magnitude >= factor:
             return f"{value / factor:g}{suffix}"
     return f"{value / 1e3:g}k" if magnitude >= 1e4 else f"{value:,.4g}"
+
+
+def log_ticks(low: float, high: float, size: float, apart: float) -> list[float]:
+    """Where the ticks of a logarithmic axis stand, from 10**low to 10**high over `size` pixels, as powers of ten.
+
+    As many as stand `apart` pixels from each other: all digits, fewer of them, or the powers of ten alone.
+    """
+    per_decade = size / max(high - low, 1e-9)
+    for digits in _TICK_DIGITS:
+        places = [math.log10(digit) for digit in digits]
+        closest = min(after - before for before, after in pairwise((*places, 1.0)))
+        if closest * per_decade >= apart or len(digits) == 1:
+            decades = range(math.floor(low), math.ceil(high) + 1)
+            return [p for decade in decades for place in places if low <= (p := decade + place) <= high]
+    return []
 
 
 class Chart(QWidget):
@@ -324,7 +343,9 @@ def _tick_axis(pg: Any, side: str, axis: Axis) -> Any:
 
         def logTickValues(self, low: float, high: float, size: float, levels: Any) -> list[tuple[float, list[float]]]:
             if not axis.is_bytes:
-                return list(super().logTickValues(low, high, size, levels))
+                ticks = log_ticks(low, high, size, _APART[side])
+                # Within one decade there may be none: then as on an even axis.
+                return [(1.0, ticks)] if len(ticks) > 1 else list(super().logTickValues(low, high, size, levels))
             first, last = math.ceil(low / math.log10(2)), math.floor(high / math.log10(2))
             step = next(s for s in (1, 2, 4, 5, 10, 20) if (last - first) / s <= max(2, size / 60) or s == 20)
             powers = range(first + (-first) % step, last + 1, step)

@@ -6,6 +6,7 @@ from gpuplanner.engine.explaining import explanation
 from gpuplanner.messages import Language, Translator
 from gpuplanner.paths import shipped
 from gpuplanner.store.plan_files import read_plan
+from gpuplanner.store.settings import LANGUAGE
 from gpuplanner.ui.settings import MemorySettings
 from gpuplanner.workload.plan import WORKLOADS
 from gpuplanner.workspace import Workspace
@@ -40,6 +41,15 @@ def test_a_preset_is_worked_out_without_a_problem(qtbot, open_page, settled, rea
     assert len(outcome.searched.result.candidates) + len(outcome.searched.result.rejections) > 500
     qtbot.waitUntil(lambda: clipped(page) == [], timeout=3000)
     assert missing_glyphs(page) == []
+
+
+@pytest.mark.parametrize("language", Language)
+def test_a_gpu_that_was_picked_is_read_whole(qtbot, open_page, settled, real, settings, appearance, language):
+    appearance.choose(LANGUAGE, language.value)
+    page = open_page("preset/animation", store=real)
+    settled(page)
+    row = page.wizard.row("rendering.known_gpu")
+    qtbot.waitUntil(lambda: row.frame.control.width() >= row.wanted_width(), timeout=3000)
 
 
 @pytest.mark.parametrize("language", Language)

@@ -1,7 +1,7 @@
 """Earlier states of the open plan at the left; beside them how the chosen one differs from now, and the way back."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from gpuplanner.messages import msg
@@ -17,7 +17,9 @@ from gpuplanner.ui.widgets.empty_state import EmptyState
 from gpuplanner.ui.widgets.scrolling import scrolling
 from gpuplanner.workload.plan import Plan
 
-_LIST_WIDTH = 340
+_LIST_WIDTHS = (240, 340)
+_LIST_SHARE = 0.28
+_GUTTER = 12
 
 
 class HistoryView(QWidget):
@@ -40,7 +42,9 @@ class HistoryView(QWidget):
         self.restore_button = Button(appearance, msg("planui.history.restore"), ButtonKind.PRIMARY, small=True)
         self._list_card = Card(appearance, msg("planui.history"), " ")
         self._list_card.body.addWidget(revisions, 1)
-        self._list_card.setFixedWidth(_LIST_WIDTH)
+        self._list_card.setFixedWidth(_LIST_WIDTHS[1])
+        # Where the scroll bar stands.
+        table.setContentsMargins(0, 0, _GUTTER, 0)
         self._then = Card(appearance, msg("planui.history.then"), " ")
         self._then.title_row.addWidget(self.restore_button)
         self._then.title_row.addWidget(self.close_button)
@@ -70,6 +74,11 @@ class HistoryView(QWidget):
         self.close_button.clicked.connect(self.closed)
         history.changed.connect(self._show_entries)
         work.done.connect(table.show_results)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        least, most = _LIST_WIDTHS
+        self._list_card.setFixedWidth(max(least, min(most, int(self.width() * _LIST_SHARE))))
 
     def show_plan(self, plan: Plan, plan_id: str) -> None:
         """Show what is kept of the open plan."""

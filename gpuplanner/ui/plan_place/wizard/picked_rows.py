@@ -40,6 +40,9 @@ class SeveralRow(Row):
         """What can be chosen has become known: show names in place of ids."""
         self._render()
 
+    def wanted_width(self) -> float:
+        return self._box.sizeHint().width()
+
     def _can_be_narrow(self) -> bool:
         return True
 
