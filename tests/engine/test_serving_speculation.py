@@ -21,6 +21,7 @@ from gpuplanner.engine.serving_drafting_flags import drafting_flags
 from gpuplanner.engine.serving_flags import DRAFTS
 from gpuplanner.engine.serving_inputs import WayNumbers, stack, take
 from gpuplanner.engine.serving_machine import gpu_numbers, server_numbers
+from gpuplanner.engine.serving_memory import sequence_bytes
 from gpuplanner.engine.serving_numbers import load_numbers, serving_numbers
 from gpuplanner.messages import InputError, Language, Translator
 from gpuplanner.workload.drafted import drafted
@@ -139,6 +140,18 @@ def test_prediction_layers_are_held_only_where_they_draft(serve, shipped_catalog
     assert "serving.prediction_layers_idle" in {m.id for m in plain.remarks}
     assert "serving.prediction_layers_idle" not in {m.id for m in made.remarks}
     assert value(made, "tpot_s") < value(plain, "tpot_s")
+
+
+def test_a_state_is_kept_for_each_draft_that_may_be_rejected(shipped_catalog, shipped_efficiencies):
+    model = shipped_catalog.models["Qwen/Qwen3-Next-80B-A3B"].architecture
+    asked = {"model": ModelChoice(catalog_id="m"), "speculation": Speculation.NGRAM}
+    way = WayNumbers(1.0, 1.0, 1.0)
+
+    def held(drafts: int) -> Any:
+        numbers = served_numbers(model, Serving(draft_tokens=drafts, **asked), shipped_efficiencies)
+        return sequence_bytes(numbers, way, numbers.layers, 0.0)
+
+    assert held(3) == pytest.approx(held(1) * 2)
 
 
 def test_a_model_without_prediction_layers_cannot_draft_with_them(serve):

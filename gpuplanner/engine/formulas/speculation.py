@@ -79,3 +79,13 @@ def layers_with_drafter(stage_layers: Number, drafter_layers: Number) -> Number:
 def cache_with_drafter_bytes(cache_bytes: Number, drafter_cache_bytes: Number) -> Number:
     """Cache of one request on the fullest GPU, that of what drafts included."""
     return cache_bytes + drafter_cache_bytes
+
+
+@formula(
+    Unit.BYTE,
+    "state_bytes · (draft_tokens + 1)",
+    "vLLM, v1/kv_cache_interface.py, MambaSpec: a state for each drafted token, to go back to where one is rejected",
+)
+def kept_states_bytes(state_bytes: Number, draft_tokens: Number) -> Number:
+    """State of linear-attention and state-space layers of one request while its drafts are verified."""
+    return state_bytes * (draft_tokens + 1.0)
