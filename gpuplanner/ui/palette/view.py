@@ -10,6 +10,7 @@ from PySide6.QtCore import (
     Qt,
 )
 from PySide6.QtGui import (
+    QFont,
     QFontMetricsF,
     QKeyEvent,
     QKeySequence,
@@ -61,7 +62,10 @@ class PaletteView(QWidget):
         self._box = _Box(appearance, self)
         self._field = QLineEdit(self._box)
         self._field.setFrame(False)
-        self._field.setFont(font(TextRole.TITLE))
+        # As large as a title and no title: it is what a person types.
+        face = font(TextRole.TITLE)
+        face.setWeight(QFont.Weight.Normal)
+        self._field.setFont(face)
         self._field.setFixedHeight(34)
         self._field.textChanged.connect(self._ask)
         self._field.installEventFilter(self)

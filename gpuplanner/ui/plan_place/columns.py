@@ -48,14 +48,14 @@ class PlanColumns(QWidget):
         self._results_area = scrolling(_gutter(results))
         self._banners = QVBoxLayout()
         self._banners.setSpacing(8)
-        self._inner = _splitter(self._results_area, machines, grows=0)
+        self._inner = _splitter(self._results_area, machines, shares=(3, 2))
         right = QWidget()
         sides = QVBoxLayout(right)
         sides.setContentsMargins(0, 0, 0, 0)
         sides.setSpacing(10)
         sides.addWidget(self.sides, 0, Qt.AlignmentFlag.AlignLeft)
         sides.addWidget(self._inner, 1)
-        self._outer = _splitter(self._wizard_area, right, grows=1)
+        self._outer = _splitter(self._wizard_area, right, shares=(0, 1))
         for widget, least in zip((self._wizard_area, self._results_area, machines), LEAST_WIDTHS, strict=True):
             widget.setMinimumWidth(least)
         layout = QVBoxLayout(self)
@@ -164,14 +164,14 @@ class _Handle(QSplitterHandle):
         """The cursor tells that it can be moved; the gap between cards is line enough."""
 
 
-def _splitter(first: QWidget, second: QWidget, *, grows: int) -> QSplitter:
+def _splitter(first: QWidget, second: QWidget, *, shares: tuple[int, int]) -> QSplitter:
+    """Two columns beside each other; `shares`: how they divide what a wider window adds."""
     splitter = _Splitter(Qt.Orientation.Horizontal)
     splitter.setHandleWidth(GAP - _GUTTER)
     splitter.setChildrenCollapsible(False)
-    for widget in (first, second):
+    for at, (widget, share) in enumerate(zip((first, second), shares, strict=True)):
         splitter.addWidget(widget)
-    splitter.setStretchFactor(grows, 1)
-    splitter.setStretchFactor(1 - grows, 0)
+        splitter.setStretchFactor(at, share)
     return splitter
 
 

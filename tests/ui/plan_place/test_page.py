@@ -627,6 +627,19 @@ def test_every_section_opens_without_clipping(qtbot, open_page, appearance, sett
             qtbot.waitUntil(lambda shown=page: clipped(shown.wizard) == [], timeout=2000)
 
 
+def test_what_a_wide_window_adds_goes_to_results_and_machines(open_page, settled, qtbot):
+    page = open_page("preset/chat-70b")
+    settled(page)
+    widths = {}
+    for width in (1250, 2400):
+        page.resize(width, 900)
+        qtbot.waitUntil(lambda width=width: page.columns.width() == width)
+        widths[width] = (page.wizard.width(), page.results.width(), page.machines.width())
+    wizard, results, machines = (after - before for before, after in zip(*widths.values(), strict=True))
+    assert abs(wizard) < 10
+    assert results > machines > 300
+
+
 def test_where_it_is_narrow_results_and_machines_take_turns(open_page, settled):
     page = open_page("preset/sample", size=(840, 650))
     settled(page)
