@@ -194,34 +194,36 @@ def fed_spread(feed: Feed, node_items: Number, reading_nodes: Number, busy_s: Nu
 def wait_parts(
     feed: Feed, node_items: Number, reading_nodes: Number, busy_s: Number, spread: Spread, found: Waits
 ) -> tuple[Part, ...]:
-    """The parts of a step that are waiting, each between the ends of what it waits for and of the step itself."""
-    if not found.read and not found.prepare:
-        return ()
-    with unrecorded():
-        least = waits(
-            _slower(feed, feed.read.low, feed.prepare.low), node_items, reading_nodes, float(busy_s) * spread.high
-        )
-        most = waits(
-            _slower(feed, feed.read.high, feed.prepare.high), node_items, reading_nodes, float(busy_s) * spread.low
-        )
+    """The parts of a step that are waiting, each between the ends of what it waits for and of the step itself.
+
+    Of two that wait at the same time the longer one is told; its own ends are told, whether or not the other one would
+    be the longer one there.
+    """
+
+    def ends(alone: Feed, of: Ends) -> tuple[float, float]:
+        with unrecorded():
+            least = waits(_slower(alone, of.low), node_items, reading_nodes, float(busy_s) * spread.high)
+            most = waits(_slower(alone, of.high), node_items, reading_nodes, float(busy_s) * spread.low)
+        return float(least.whole), float(most.whole)
+
     shown = (
-        (READ, found.read, least.read, most.read),
-        (PREPARE, found.prepare, least.prepare, most.prepare),
+        (READ, found.read, replace(feed, items_per_core_s=0.0), feed.read),
+        (PREPARE, found.prepare, replace(feed, bytes_per_item=0.0), feed.prepare),
     )
     return tuple(
-        Part(name, _rule(cast(float, value), float(low), float(high)), LIMITS[name])
-        for name, value, low, high in shown
+        Part(name, _rule(cast(float, value), *ends(alone, of)), LIMITS[name])
+        for name, value, alone, of in shown
         if value > 0
     )
 
 
 def _rule(value: float, low: float, high: float) -> Figure:
-    """At its ends another of the two may be the longer one, so that they never pass the value."""
-    return Figure(value, Unit.SECOND, Certainty.RULE, min(low, value), max(high, value), Rung.ROOFLINE, msg("data.why"))
+    return Figure(value, Unit.SECOND, Certainty.RULE, low, high, Rung.ROOFLINE, msg("data.why"))
 
 
-def _slower(feed: Feed, read: float, prepare: float) -> Feed:
-    """The same feed where reading and preparing take so many times as long."""
+def _slower(feed: Feed, read: float, prepare: float | None = None) -> Feed:
+    """The same feed where reading takes so many times as long, and preparing so many or as many."""
+    prepare = read if prepare is None else prepare
     return Feed(
         bytes_per_item=feed.bytes_per_item * read,
         items_per_core_s=feed.items_per_core_s / prepare,
