@@ -85,6 +85,8 @@ class DetailView(Card):
         column.setContentsMargins(PADDING, 6, PADDING, PADDING)
         column.setSpacing(4)
         for part in (self._warnings, self.facts, self._others, self.rules, self.more_rules):
+            if part is self.rules:
+                column.addSpacing(_ABOVE_TITLE)
             column.addLayout(part) if isinstance(part, QVBoxLayout) else column.addWidget(part)
         column.addStretch(1)
         self.area = scrolling(self._content)

@@ -27,6 +27,9 @@ from gpuplanner.ui.widgets.label import Label
 from gpuplanner.ui.widgets.segmented import Option, Segmented
 from gpuplanner.units import Display
 
+_LEAST_ROWS = 150
+"""Pixels for the head and three rows, also where a scroll bar lies over the last one."""
+
 
 class SimilarView(QWidget):
     """`opened` carries the id of a neighbour, `closed` asks to go back to the whole table."""
@@ -86,6 +89,7 @@ class SimilarView(QWidget):
             shown,
             msg("catalogui.similar"),
         )
+        self.rows.setMinimumHeight(_LEAST_ROWS)
         self.rows.rowChosen.connect(self._choose)
         self._layout.addWidget(self.rows, 4)
 
