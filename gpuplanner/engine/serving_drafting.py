@@ -31,19 +31,26 @@ def served_numbers(model: ModelArchitecture, workload: Serving, efficiencies: Ef
     Raises InputError for a number format that is not known, or when nothing can draft as the plan says.
     """
     numbers = model_numbers(model, workload.weight_precision, workload.kv_precision, efficiencies)
+    return with_drafter(numbers, model, precision_of(model, workload.weight_precision), workload, efficiencies)
+
+
+def with_drafter(
+    numbers: ModelNumbers, model: ModelArchitecture, precision: str, workload: Serving, efficiencies: Efficiencies
+) -> ModelNumbers:
+    """The numbers of a model in a format, with what drafts for it where the plan's server can. Raises as above."""
     understood = heeded(workload)
     if understood.speculation is Speculation.NONE:
         return numbers
-    return replace(numbers, draft=_draft(model, understood, efficiencies))
+    return replace(numbers, draft=_draft(model, precision, understood, efficiencies))
 
 
-def _draft(model: ModelArchitecture, workload: Serving, efficiencies: Efficiencies) -> DraftNumbers:
+def _draft(model: ModelArchitecture, precision: str, workload: Serving, efficiencies: Efficiencies) -> DraftNumbers:
     method = workload.speculation
     usual = efficiencies.constants(TABLE, method.value)
     tokens = usual["draft_tokens"] if workload.draft_tokens is None else float(workload.draft_tokens)
     rate = usual["acceptance_rate"] if workload.acceptance_rate is None else workload.acceptance_rate
     heads = efficiencies.constants(TABLE, "heads").values
-    found = drafter_of(model, method, precision_of(model, workload.weight_precision), tokens, heads)
+    found = drafter_of(model, method, precision, tokens, heads)
     if found is None:
         return DraftNumbers(tokens, rate, 0.0, usual["lookup_s"])
     runs, holds = (

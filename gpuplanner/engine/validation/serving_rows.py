@@ -14,6 +14,7 @@ from gpuplanner.engine.links import pcie_bytes_per_s
 from gpuplanner.engine.machine import Machine, Topology
 from gpuplanner.engine.machines import bare
 from gpuplanner.engine.serving_choice import best_way, ways_on
+from gpuplanner.engine.serving_drafting import with_drafter
 from gpuplanner.engine.serving_inputs import LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
 from gpuplanner.engine.serving_machine import SERVERS, Found, gpu_numbers, server_numbers
 from gpuplanner.engine.serving_model import model_numbers
@@ -21,8 +22,10 @@ from gpuplanner.engine.serving_numbers import ServingNumbers, serving_numbers
 from gpuplanner.engine.validation.cells import count, positive
 from gpuplanner.engine.validation.rows import Row, ValidationContext
 from gpuplanner.engine.validation.serving_models import architecture_of_row
+from gpuplanner.engine.validation.serving_options import drafting_of, workers_of
 from gpuplanner.messages import InputError, msg
 from gpuplanner.units import GB
+from gpuplanner.workload.drafted import drafted
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.serving import Server, Serving
 
@@ -115,6 +118,7 @@ def placed(row: Row, context: ValidationContext) -> PlacedRow:
     numbers = model_numbers(model, precision, cache, context.efficiencies)
     load, finite = _load(row)
     serving = _serving(row, profile, load)
+    numbers = with_drafter(numbers, _drafted(model, serving, context), precision, serving, context.efficiencies)
     server = server_numbers(serving, gpu, context.efficiencies, profile)
     if STATIC.search(row.text("notes")) or profile in {LMDEPLOY, "autoawq", EXLLAMA, Server.TRANSFORMERS.value}:
         server = replace(server, max_sequences=max(float(server.max_sequences), _finite(load.concurrency)))
@@ -124,6 +128,11 @@ def placed(row: Row, context: ValidationContext) -> PlacedRow:
     way = _way(row, gpus, profile) or best_way(
         ways_on(machine, model, serving), serving, numbers, found.numbers, server, load
     )
+    workers = workers_of(row)
+    if workers is not None:
+        tensor = float(workers.tensor_parallel or way.tensor_parallel)
+        replicas, readers = float(workers.readers + workers.answering), float(workers.readers)
+        way = WayNumbers(tensor, float(way.pipeline_parallel), replicas, prefill_workers=readers)
     return PlacedRow(model, machine, precision, profile, found, numbers, server, load, way, finite)
 
 
@@ -241,7 +250,18 @@ def _serving(row: Row, profile: str, load: LoadNumbers) -> Serving:
         request_rate=1.0 if load.concurrency == inf else None,
         expert_parallel=False,
         chunked_prefill=False if LENGTH.search(row.text("notes")) else None,
+        **drafting_of(row),
     )
+
+
+def _drafted(model: ModelArchitecture, serving: Serving, context: ValidationContext) -> ModelArchitecture:
+    """The model with the one that drafts for it, where one does. Raises InputError when its name is not known."""
+    if serving.drafting_model is None:
+        return model
+    draft = context.names.model(serving.drafting_model).architecture
+    if draft is None:
+        raise InputError(msg("validation.drafting_not_told"))
+    return drafted(model, draft)
 
 
 def _finite(concurrency: object) -> float:

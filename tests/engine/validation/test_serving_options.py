@@ -1,0 +1,93 @@
+"""What notes of a row say of drafting and of divided work: taken as said, refused where it is not told how."""
+
+from typing import Any
+
+import pytest
+
+from gpuplanner.catalog.catalog import Catalog
+from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.catalog.names import names_of
+from gpuplanner.engine.validation.names import ResolvedNames
+from gpuplanner.engine.validation.rows import Row, ValidationContext
+from gpuplanner.engine.validation.serving_options import Workers, drafting_of, workers_of
+from gpuplanner.engine.validation.serving_rows import placed
+from gpuplanner.messages import InputError
+from gpuplanner.workload.serving import Speculation
+
+CELLS = {
+    "engine": "vLLM", "model": "llama3.1-8b", "gpu": "H100 SXM", "gpu_mem_gb": "80", "n_gpus": "4", "tp": "1",
+    "weight_precision": "bf16", "mode": "online", "concurrency_or_batch": "8", "isl": "1000", "osl": "200",
+}  # fmt: skip
+
+
+def row(notes: str, **cells: str) -> Row:
+    return Row("rows.csv", 2, {**CELLS, "notes": notes, **cells})
+
+
+@pytest.mark.parametrize(
+    ("notes", "expected"),
+    [
+        ("speculative/MTP use not recorded; TTFT/TPOT statistic not stated", {}),
+        ("without speculative decoding", {}),
+        ("mtp=0; agg", {}),
+        ("EAGLE disabled", {}),
+        ("EAGLE-3, num_speculative_tokens=4", {"speculation": Speculation.EAGLE, "draft_tokens": 4}),
+        ("mtp=2; acceptance rate 0.83", {"speculation": Speculation.MTP, "draft_tokens": 2, "acceptance_rate": 0.83}),
+        ("n-gram drafts, accepted 35 %", {"speculation": Speculation.NGRAM, "acceptance_rate": 0.35}),
+        (
+            "draft_model=llama3.2-1b; draft_tokens=5",
+            {"speculation": Speculation.MODEL, "draft_model": "llama3.2-1b", "draft_tokens": 5},
+        ),
+    ],
+)
+def test_drafting_is_taken_as_it_is_said(notes: str, expected: dict[str, Any]) -> None:
+    assert drafting_of(row(notes)) == expected
+
+
+@pytest.mark.parametrize("notes", ["speculative decoding", "with a draft model"])
+def test_drafting_with_nobody_says_what_is_refused(notes: str) -> None:
+    with pytest.raises(InputError) as fault:
+        drafting_of(row(notes))
+    assert fault.value.message.id == "validation.drafting_not_told"
+
+
+@pytest.mark.parametrize(
+    ("notes", "expected"),
+    [
+        ("agg; TTFT mean", None),
+        ("disagg not used", None),
+        ("disagg; 1P3D", Workers(1, 3, None)),
+        ("disagg; prefill workers 5x tp1 dp1 bs1; decode workers 11x tp1 dp1 bs48", Workers(5, 11, 1)),
+    ],
+)
+def test_workers_are_taken_as_they_are_said(notes: str, expected: Workers | None) -> None:
+    assert workers_of(row(notes)) == expected
+
+
+@pytest.mark.parametrize(
+    ("notes", "why"),
+    [
+        ("disaggregated serving", "validation.workers_not_told"),
+        ("disagg; prefill workers 8x tp1 dp1 bs1; decode workers 2x tp4 dp1 bs256", "validation.workers_differ"),
+    ],
+)
+def test_workers_that_are_not_told_or_differ_are_refused(notes: str, why: str) -> None:
+    with pytest.raises(InputError) as fault:
+        workers_of(row(notes))
+    assert fault.value.message.id == why
+
+
+def test_a_row_is_placed_with_its_drafts_and_its_workers(
+    shipped_catalog: Catalog, shipped_efficiencies: Efficiencies
+) -> None:
+    names = ResolvedNames(shipped_catalog, names_of(shipped_catalog))
+    context = ValidationContext(names, shipped_efficiencies, shipped_catalog.gpus, shipped_catalog.models)
+    plain = placed(row(""), context)
+    drafted = placed(row("EAGLE, num_speculative_tokens=3; acceptance rate 0.7"), context)
+    small = placed(row("draft_model=llama3.2-1b; draft_tokens=4"), context)
+    apart = placed(row("disagg; 1P3D", tp="1"), context)
+    assert float(drafted.result().tpot_s) < float(plain.result().tpot_s)
+    assert small.numbers.draft is not None
+    assert small.numbers.draft.runs is not None
+    assert apart.result().apart is not None
+    assert (apart.way.replicas, apart.way.prefill_workers) == (4.0, 1.0)
