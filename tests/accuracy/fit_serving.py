@@ -395,9 +395,11 @@ def left_out(cases: Sequence[Case], start: Mapping[Key, float], iterations: int)
 
 def _family(case: Case) -> str:
     """The family of ranges that a measured number belongs to."""
-    column = ("time to first token", "time per token", "prompt rate", "time per token", "throughput")[_column(case)]
-    alone = case.place.load.concurrency == 1 and column.startswith("time")
-    return f"{column} of one request" if alone else column
+    alone = case.place.load.concurrency == 1
+    if case.metric == OUTPUT:
+        return "time per token of one request" if alone else "throughput"
+    column = {FIRST: "time to first token", TOKEN: "time per token", PREFILL: "prompt rate"}[case.metric]
+    return f"{column} of one request" if alone and case.metric != PREFILL else column
 
 
 def _rung(gpu: Gpu, others: Mapping[str, Gpu]) -> str:

@@ -89,7 +89,7 @@ def _figure(row: Row, metric: str, place: PlacedRow, result: ServingNumbers, spr
         return rate_figure(result.request_per_s * both * steady, Unit.TOKEN_PER_S, spreads.rate), share
     if row.text("mode") == "decode" or row.text(PREFILL):
         decoding = result.resident * place.way.replicas / result.step.total_s
-        return rate_figure(decoding, Unit.TOKEN_PER_S, spreads.token), share
+        return rate_figure(decoding, Unit.TOKEN_PER_S, spreads.rate), share
     return rate_figure(result.output_tokens_per_s * steady, Unit.TOKEN_PER_S, spreads.rate), share
 
 
