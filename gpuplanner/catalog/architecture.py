@@ -61,6 +61,8 @@ class Attention(Frozen):
     KV precision.
     `state_elements`: numbers kept for each sequence whatever its length (recurrent state, convolution window);
     `state_bytes`: their size in the formats that the model asks for; `state_shards`: how far they can be split.
+    `expanded_head_dim`, `expanded_value_head_dim`: of latent attention, the sizes of a head whose keys and values are
+    made from the latent first, as for training and for prompts; 0 where they are those of the cache.
     `top_k_tokens`: past tokens that a sparse attention reads for each new one; None where it reads them all.
     `parameters`: weights of the projections, with biases and norms inside the attention;
     `unquantised_parameters`: those of them (biases, norms, convolutions) that no weight quantisation converts.
@@ -71,6 +73,8 @@ class Attention(Frozen):
     kv_heads: Heads = 0
     head_dim: Width = 0
     value_head_dim: Width = 0
+    expanded_head_dim: Width = 0
+    expanded_value_head_dim: Width = 0
     window: Positions | None = None
     cache_elements_per_token: Elements = 0
     cache_shards: Shards = 1

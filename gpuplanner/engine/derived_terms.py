@@ -77,6 +77,7 @@ _TERMS: Mapping[Basis, tuple[str, ...]] = {
         "kept_elements",
         "kernels",
         "largest_matrix_parameters",
+        "matrices",
         "latent_frames",
         "latent_pixels",
         "latent_scale",
@@ -237,6 +238,7 @@ _TERMS: Mapping[Basis, tuple[str, ...]] = {
         "wire_s",
     ),
     FROM_CALIBRATIONS: (
+        "full_clock_w",
         "efficiency",
         "flop_per_s",
         "hbm_share",

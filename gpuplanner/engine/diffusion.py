@@ -96,7 +96,7 @@ def time_range(network: DiffusionNetwork, machine: Machine, efficiencies: Effici
     if machine.gpu.vendor != "NVIDIA":
         return unmeasured(efficiencies, msg("diffusion.why_vendor"))
     rung = efficiencies.find(TABLE, machine.gpu, "utilisation").rung
-    spread = _spread(efficiencies, f"time range {rung.value}", rung)
+    spread = _spread(efficiencies, f"diffusion time, {rung.value}", rung)
     if network.denoiser.kind not in MEASURED_UNETS:
         wider = efficiencies.constants(TABLE, "unmeasured network")
         return widened(spread, wider["low"], wider["high"], msg("diffusion.why_transformer"))

@@ -9,11 +9,14 @@ from gpuplanner.engine.estimate import Limit
 from gpuplanner.engine.formulas import diffusion as formulas
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gemm import multiply_seconds, read_seconds
+from gpuplanner.engine.powered import powered
 from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Rung
 from gpuplanner.workload.diffusion import DiffusionPrecision, DiffusionRuntime
 
 TABLE = "diffusion"
+POWERED = frozenset({"sixteen", "tf32", "eight", "attention"})
+"""Shares of a peak that a board with less power than its chip can use does not reach."""
 EIGHT_BITS = {
     DiffusionPrecision.FP8: GpuProperty.FP8_FLOP_PER_S,
     DiffusionPrecision.INT8: GpuProperty.INT8_FLOP_PER_S,
@@ -77,8 +80,9 @@ def rates_of(
     flash: bool = True,
 ) -> Rates:
     """The rates of a component. Raises MissingFactError when the GPU's peak or its bandwidth is not known."""
-    reached = efficiencies.find(TABLE, gpu, "utilisation")
     shares = efficiencies.constants(TABLE, "arithmetic")
+    found = efficiencies.find(TABLE, gpu, "utilisation")
+    reached = powered(found.values, gpu, shares["power_exponent"], POWERED)
     software = efficiencies.constants(TABLE, f"runtime {runtime.value}")
     full = precision is DiffusionPrecision.FP32
     if full:
@@ -104,11 +108,11 @@ def rates_of(
         kernel_s=software["kernel_s"],
         overlap_loss=shares["overlap_loss"],
         element_bytes=4.0 if full else 2.0,
-        rung=reached.rung,
+        rung=found.rung,
     )
 
 
-def _thirty_two_bits(gpu: Gpu, tf32_share: float, full_share: float, fp32_share: float) -> Number:
+def _thirty_two_bits(gpu: Gpu, tf32_share: Number, full_share: float, fp32_share: float) -> Number:
     """PyTorch's FP32: TF32 where there are tensor cores for it (convolutions by default, matrices when allowed)."""
     tensor = gpu.known(GpuProperty.TF32_FLOP_PER_S)
     if tensor is not None:

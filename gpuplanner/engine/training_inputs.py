@@ -67,6 +67,8 @@ class SoftwareNumbers:
     wide_flop_per_s: Number
     wide_utilisation: Number
     padding_tokens: Number
+    padding_columns: Number
+    cast_traffic: Number
     attention_utilisation: Number
     expert_utilisation: Number
     hbm_efficiency: Number

@@ -40,6 +40,7 @@ class ModelNumbers:
     dispatch_width: float
     experts: float
     experts_per_token: float
+    expert_matrices: float
     heads: float
     pair_flops: float
     windowed_pair_flops: float
@@ -100,6 +101,7 @@ def model_numbers(model: ModelArchitecture, workload: Training) -> ModelNumbers:
         dispatch_width=sum(2.0 * hidden * g.count * g.mlp.experts_per_token for g in groups) / layers,
         experts=sum(g.count * g.mlp.experts for g in mixed) / mixed_layers,
         experts_per_token=sum(g.count * g.mlp.experts_per_token for g in mixed) / mixed_layers,
+        expert_matrices=sum(2.0 * g.count * g.mlp.experts_per_token for g in mixed),
         heads=sum(g.count * g.attention.heads for g in groups if _pairs(g)) / layers,
         pair_flops=sum(g.count * _pairs(g) for g in groups if not g.attention.window),
         windowed_pair_flops=sum(g.count * _pairs(g) for g in groups if g.attention.window),
@@ -133,11 +135,16 @@ def _inner_width(group: LayerGroup, hidden: float) -> float:
 
 
 def _pairs(group: LayerGroup) -> float:
-    """FLOP of one pair of tokens in one layer, forward: a product of query and key, and one with the value."""
+    """FLOP of one pair of tokens in one layer, forward: a product of query and key, and one with the value.
+
+    Latent attention multiplies expanded keys and values: only a server that decodes multiplies with the latent itself.
+    """
     attention = group.attention
     if attention.kind in {AttentionKind.LINEAR, AttentionKind.NONE}:
         return 0.0
-    return 2.0 * attention.heads * (attention.head_dim + (attention.value_head_dim or attention.head_dim))
+    key = attention.expanded_head_dim or attention.head_dim
+    value = attention.expanded_value_head_dim or attention.value_head_dim or key
+    return 2.0 * attention.heads * (key + value)
 
 
 def _largest_matrix(group: LayerGroup, hidden: float) -> float:

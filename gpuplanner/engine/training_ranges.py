@@ -6,9 +6,11 @@ from gpuplanner.engine.ranges import Spread, unmeasured, widened
 from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Rung
 from gpuplanner.messages import msg
-from gpuplanner.workload.training import Training, TrainingObjective
+from gpuplanner.workload.training import Method, Training, TrainingObjective
 
 TABLE = "training_ranges"
+PRETRAINING = frozenset({Method.PRETRAINING, Method.FULL})
+"""Methods that train all weights: one family of ranges, adapters the other."""
 OTHER_LOW, OTHER_HIGH = 0.9, 1.15
 """By so much more may a number be off for an objective that no measurement is of."""
 LEAST_SAMPLE_SHARE = 0.25
@@ -16,7 +18,7 @@ LEAST_SAMPLE_SHARE = 0.25
 
 
 def spread_of(efficiencies: Efficiencies, family: str, rung: Rung) -> Spread:
-    """The spread of a family ("pretraining time", "fine-tuning time", "memory") on a rung."""
+    """The spread of a family ("pretraining time", "fine-tuning time", and memory of both) on a rung."""
     try:
         found = efficiencies.constants(TABLE, f"{family}, {rung.value}")
     except MissingFactError:
@@ -27,7 +29,13 @@ def spread_of(efficiencies: Efficiencies, family: str, rung: Rung) -> Spread:
 
 def memory_spread_of(workload: Training, efficiencies: Efficiencies) -> Spread:
     """The spread of memory."""
-    return beside(workload, spread_of(efficiencies, "memory", Rung.SAME_ARCHITECTURE))
+    family = "pretraining memory" if workload.method in PRETRAINING else "fine-tuning memory"
+    return beside(workload, spread_of(efficiencies, family, Rung.SAME_ARCHITECTURE))
+
+
+def time_family(workload: Training) -> str:
+    """The family of ranges that the time of a step belongs to."""
+    return "pretraining time" if workload.method in PRETRAINING else "fine-tuning time"
 
 
 def beside(workload: Training, spread: Spread) -> Spread:

@@ -21,6 +21,7 @@ from gpuplanner.engine.training_ranges import (
     padded_step_spread,
     padded_token_spread,
     spread_of,
+    time_family,
 )
 from gpuplanner.engine.training_rollout import trainer_gpus
 from gpuplanner.engine.training_software import rung_of, software_numbers
@@ -28,9 +29,7 @@ from gpuplanner.engine.training_time import read_tokens
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import Message, msg
-from gpuplanner.workload.training import Method, Training
-
-PRETRAINING = {Method.PRETRAINING, Method.FULL}
+from gpuplanner.workload.training import Training
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ def training_run(
     else:
         way = best_way(ways, workload, numbers, software, hardware, trainers, highest)
     layout = layout_of(workload, way, trainers)
-    family = "pretraining time" if workload.method in PRETRAINING else "fine-tuning time"
+    family = time_family(workload)
     measured = beside(workload, spread_of(efficiencies, family, rung_of(workload, machine.gpu, efficiencies)))
     if workload.generated_tokens:
         measured = unmeasured(efficiencies, msg("training.why.rollout"))

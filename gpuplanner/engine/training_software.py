@@ -4,6 +4,7 @@ from gpuplanner.catalog.efficiency import Efficiencies, Efficiency
 from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.links import host_link_bytes_per_s
 from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.powered import powered
 from gpuplanner.engine.training_inputs import SoftwareNumbers
 from gpuplanner.figures import Rung
 from gpuplanner.messages import InputError, msg
@@ -52,6 +53,8 @@ WORD_BYTES = 2.0
 ALL_TOKENS = 1e30
 EXCHANGES_HEADS = frozenset({Framework.DEEPSPEED})
 """Whose context parallelism is Ulysses; Megatron's and PyTorch's send keys and values around a ring."""
+POWERED = frozenset({"matrix_utilisation", "flash_utilisation"})
+"""Shares of a peak that a board with less power than its chip can use does not reach."""
 
 
 def rung_of(workload: Training, gpu: Gpu, efficiencies: Efficiencies) -> Rung:
@@ -73,8 +76,10 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
     habits = efficiencies.constants(FRAMEWORKS, workload.framework.value)
     common = efficiencies.constants(FRAMEWORKS, "any")
     wide_precision = WIDE.get(workload.precision, workload.precision)
-    rates = efficiencies.find(RATES, gpu, WIDTH_OF[workload.precision])
-    wide = efficiencies.find(RATES, gpu, WIDTH_OF[wide_precision])
+    rates, wide = (
+        powered(efficiencies.find(RATES, gpu, WIDTH_OF[precision]).values, gpu, common["power_exponent"], POWERED)
+        for precision in (workload.precision, wide_precision)
+    )
     full_width = workload.precision in FULL_WIDTH
     pure = optimizer["pure"] > 0
     weight_bytes = FULL_WIDTH_BYTES if full_width else WORD_BYTES if pure else states["weight_bytes"]
@@ -121,6 +126,8 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
         wide_flop_per_s=_rate(gpu, wide_precision) * fraction,
         wide_utilisation=wide["matrix_utilisation"],
         padding_tokens=common["padding_tokens"],
+        padding_columns=common["padding_columns"],
+        cast_traffic=common["cast_traffic"] if workload.precision in WIDE else 0.0,
         attention_utilisation=attention,
         expert_utilisation=rates["matrix_utilisation"] * rates["expert_share"],
         hbm_efficiency=common["hbm_efficiency"],

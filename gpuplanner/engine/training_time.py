@@ -6,11 +6,12 @@ from gpuplanner.engine.feed import NOTHING, Waits, waits
 from gpuplanner.engine.formulas.attention import attention_flops, mean_attended_tokens
 from gpuplanner.engine.formulas.data import fed_step_seconds, tokens_of_node
 from gpuplanner.engine.formulas.elementwise import Number, always, maximum, minimum, where
-from gpuplanner.engine.formulas.gemm import matrix_flops, multiply_seconds
+from gpuplanner.engine.formulas.gemm import matrix_flops, multiply_seconds, padded_parameters
 from gpuplanner.engine.formulas.optimizer import offloaded_step_seconds, optimizer_seconds
 from gpuplanner.engine.formulas.pipeline import bubble_seconds, pipelined_step_seconds
 from gpuplanner.engine.formulas.training_time import (
     attention_training_seconds,
+    cast_moved_bytes,
     compute_seconds,
     dequantise_seconds,
     elementwise_seconds,
@@ -37,6 +38,8 @@ from gpuplanner.engine.training_split import Split
 
 FUSED_LOSS_BYTES = 4.0
 """Made for each logit when the loss is fused: the logit and its gradient in 16 bits."""
+LAYER_MATRICES = 4.0
+"""In a layer: into attention (queries, keys and values as one) and out of it, into the MLP (gate and up) and out."""
 LOSS_PASSES = 2.0
 """What the loss makes is written once and read once."""
 
@@ -207,8 +210,20 @@ def _compute(
     moved = moved_activation_bytes(kept.layer, part.passed_share, dispatched, part.stage_layers)
     logits = where(part.passed_tokens > software.loss_chunk_tokens, FUSED_LOSS_BYTES, software.bytes_per_logit)
     loss = loss_moved_bytes(LOSS_PASSES, part.passed_tokens, model.vocabulary, logits, layout.tensor_parallel)
+    casts: Number = 0.0
+    if not always(software.cast_traffic, 0.0):
+        casts = cast_moved_bytes(
+            software.cast_traffic,
+            part.passed_tokens,
+            part.stage_layers,
+            model.inner_width,
+            layout.tensor_parallel,
+            LAYER_MATRICES,
+            model.hidden,
+            model.dispatch_width,
+        )
     elementwise = elementwise_seconds(
-        moved, software.passes, again, reference, loss, hardware.hbm_bytes_per_s, software.hbm_efficiency
+        moved, software.passes, casts, again, reference, loss, hardware.hbm_bytes_per_s, software.hbm_efficiency
     )
     each = layer_launch_seconds(software.launch_s, model.mixed_share, software.expert_launch_s)
     launch = kernel_launch_seconds(part.stage_layers, each, again, reference)
@@ -229,11 +244,14 @@ def _matrices(
     """All multiplications of one micro-batch with matrices, forward, backward and computed again."""
     tokens, tp, padding = part.passed_tokens, layout.tensor_parallel, software.padding_tokens
     share = part.stage_layers / model.layers
-    dense = matrix_flops(model.matrix_parameters * share, tokens, padding, tp)
+    hidden, columns = model.hidden, software.padding_columns
+    weights = padded_parameters(model.matrix_parameters, columns, hidden, LAYER_MATRICES * model.layers, tp)
+    dense = matrix_flops(weights * share, tokens, padding, tp)
     experts_s: Number = 0.0
     if model.active_expert_parameters:
         expert_padding = padding * model.experts / maximum(model.experts_per_token, 1.0) / layout.expert_parallel
-        routed = matrix_flops(model.active_expert_parameters * share, tokens * part.busiest_share, expert_padding, tp)
+        experts = padded_parameters(model.active_expert_parameters, columns, hidden, model.expert_matrices, 1.0)
+        routed = matrix_flops(experts * share, tokens * part.busiest_share, expert_padding, tp)
         experts_s = multiply_seconds(routed, software.flop_per_s, software.expert_utilisation)
     head = matrix_flops(model.head_matrix, tokens, padding, tp)
     dense_s = multiply_seconds(dense, software.flop_per_s, software.matrix_utilisation)

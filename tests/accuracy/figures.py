@@ -22,7 +22,7 @@ from tests.accuracy.carry_measurements import SOURCES, TO
 from tests.accuracy.left_out import SOURCE, Left, context, is_rate, kept
 
 PEERS = Path(__file__).resolve().parent / "peers.csv"
-RANGE_TABLES = ("serving_ranges", "training_ranges", "vision")
+RANGE_TABLES = ("serving_ranges", "training_ranges", "diffusion", "vision")
 MOST_OF_ONE = 3
 """Rows of one family, source and column among those that are furthest off: they mostly have one reason."""
 SAME_TIME = {

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from gpuplanner.catalog.efficiency import Efficiencies, read_efficiencies
+from gpuplanner.catalog.entries import Gpu
 from gpuplanner.catalog.names import names_of
 from gpuplanner.catalog.reading import load_catalog
 from gpuplanner.engine.diffusion_pipeline import sizes_of
@@ -27,6 +28,7 @@ from gpuplanner.engine.validation.diffusion_rows import placed
 from gpuplanner.engine.validation.names import ResolvedNames
 from gpuplanner.engine.validation.rows import Row, ValidationContext
 from gpuplanner.facts import MissingFactError
+from gpuplanner.figures import Rung
 from gpuplanner.messages import InputError
 from gpuplanner.units import GB, GIB
 from tests.accuracy.carry_measurements import ROOT, TO
@@ -39,9 +41,6 @@ PULL, ROBUST = 2.3, 0.5
 """A move of 0.43 in log space costs like a source 100 % off by a quarter; a row's deviation counts up to a half."""
 HOLDERS: tuple[Mapping[str, str], ...] = (
     {},
-    {"gpu": "nvidia-a10"},
-    {"gpu": "nvidia-h100-pcie-80gb"},
-    {"gpu": "nvidia-h100-nvl-94gb"},
     {"chip": "GV100"},
     {"chip": "GA100"},
     {"architecture": "Ampere"},
@@ -49,9 +48,6 @@ HOLDERS: tuple[Mapping[str, str], ...] = (
     {"architecture": "Hopper"},
     {"architecture": "Blackwell"},
 )
-LOW_POWER = 0.75
-"""The usual share of a board that is allowed far less power than its chip's largest."""
-USUAL_REACH = {"gpu": LOW_POWER, "chip": 1.0, "architecture": 1.0}
 REACHED = {"sixteen": 0.55, "tf32": 0.75, "eight": 0.38, "attention": 0.5}
 
 
@@ -68,10 +64,8 @@ class Parameter:
 
 PARAMETERS = (
     *(Parameter("utilisation", name, usual) for name, usual in REACHED.items()),
-    *(
-        Parameter("utilisation", "reach", USUAL_REACH[next(iter(holder))], 2 * PULL, tuple(holder.items()))
-        for holder in HOLDERS[1:]
-    ),
+    *(Parameter("utilisation", "reach", 1.0, 2 * PULL, tuple(holder.items())) for holder in HOLDERS[1:]),
+    Parameter("arithmetic", "power_exponent", 0.5),
     Parameter("arithmetic", "full_share", 0.9, 2 * PULL),
     Parameter("arithmetic", "fp32", 1.1, 2 * PULL),
     Parameter("arithmetic", "fp32_attention", 0.7),
@@ -98,14 +92,14 @@ PARAMETERS = (
 MEMORY = frozenset({"memory 16", "memory 32"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Case:
     """A measured number and how it is computed with other efficiencies."""
 
     id: str
     source: str
     metric: str
-    gpu: str
+    gpu: Gpu
     measured: float
     predict: Callable[[ValidationContext], float]
 
@@ -133,7 +127,7 @@ class Tables:
             holder = {k: getattr(entry, k) for k in ("gpu", "chip", "architecture") if getattr(entry, k)}
             reach = next((v for p, v in values.items() if p.name == "reach" and dict(p.holder) == holder), 1.0)
             common = {p.name: v for p, v in values.items() if p.variant == "utilisation" and p.name != "reach"}
-            return replace(entry, values={name: value * reach for name, value in common.items()})
+            return replace(entry, values={**entry.values, **{name: value * reach for name, value in common.items()}})
         own = {p.name: v for p, v in values.items() if p.variant == entry.variant}
         return replace(entry, values={**entry.values, **own})
 
@@ -155,7 +149,7 @@ def _making(row: Row, context: ValidationContext) -> list[Case]:
     place = placed(row, context)
     sizes = sizes_of(place.work, place.network)
     found = []
-    gpu = place.machine.gpu.id
+    gpu = place.machine.gpu
     if row.text(making.EACH):
         found.append(
             Case(
@@ -182,7 +176,7 @@ def _making(row: Row, context: ValidationContext) -> list[Case]:
 
 def _training(row: Row, context: ValidationContext) -> list[Case]:
     place = training.placed(row, context)
-    gpu = place.machine.gpu.id
+    gpu = place.machine.gpu
     found = []
     if row.text(training.STEP):
         measured = row.required(training.STEP)
@@ -266,6 +260,33 @@ def left_out(cases: Sequence[Case], context: ValidationContext, start: Vector) -
     return found
 
 
+def kind_of(case: Case) -> str:
+    """Which of the ranges of this table a case speaks for."""
+    kind = "memory" if case.metric in {making.MEMORY, training.MEMORY} else "time"
+    return f"training {kind}" if case.metric in {training.STEP, training.MEMORY} else kind
+
+
+def rungs_left(cases: Sequence[Case], context: ValidationContext) -> dict[Case, Rung]:
+    """The rung that each case would stand on without its source: others may have no time of its GPU's entry."""
+    entries = {case: context.efficiencies.find(TABLE, case.gpu, "utilisation") for case in cases}
+    sources: dict[int, set[str]] = defaultdict(set)
+    for case, entry in entries.items():
+        if "memory" not in kind_of(case):
+            sources[id(entry.values)].add(case.source)
+    return {
+        case: entry.rung if sources[id(entry.values)] - {case.source} else Rung.OTHER_ARCHITECTURE
+        for case, entry in entries.items()
+    }
+
+
+def deviations_of_others(cases: Sequence[Case], context: ValidationContext) -> list[tuple[Case, float]]:
+    """Each time of an image with the utilisations that hold for GPUs of no architecture that was measured."""
+    entries = context.efficiencies._tables[TABLE]
+    plain = tuple(e for e in entries if e.variant != "utilisation" or not (e.gpu or e.chip or e.architecture))
+    tried = replace(context, efficiencies=Efficiencies({**context.efficiencies._tables, TABLE: plain}))
+    return [(case, deviation(case, tried)) for case in cases if kind_of(case) == "time"]
+
+
 def write(values: Mapping[Parameter, float], cases: Sequence[Case]) -> None:
     """Put the fitted values into the table."""
     common = {p.name: v for p, v in values.items() if p.variant == "utilisation" and p.name != "reach"}
@@ -284,10 +305,7 @@ def ranges(found: Sequence[tuple[Case, float]]) -> dict[str, tuple[float, float,
     """By kind of number, the ends that hold four fifths of what left-out sources measured, all alike."""
     kinds: dict[str, list[tuple[str, float]]] = defaultdict(list)
     for case, off in found:
-        kind = "memory" if case.metric == making.MEMORY else "time"
-        if case.metric in {training.STEP, training.MEMORY}:
-            kind = f"training {'memory' if case.metric == training.MEMORY else 'time'}"
-        kinds[kind].append((case.source, -off))
+        kinds[kind_of(case)].append((case.source, -off))
     ends = {}
     for kind, offs in kinds.items():
         rows: dict[str, int] = defaultdict(int)

@@ -1,10 +1,12 @@
 """Makes the ranges from what rows that were left out of a fit are off by, by family and rung; says what they hold.
 
 Run as `python -m tests.accuracy.fit_ranges [--write]`, after `left_out` (`make accuracy-fit` does both). The ends of a
-nominal 80 % range are the tenth and ninetieth percentile of measured / predicted, each source weighing as the root of
-its rows, so that no long table speaks for the rest; they move outward until they hold enough of the rows whose source
-was left out. A lower rung is never narrower than the one above it. Conformal: with few rows the ends move outward by
-one row in the count.
+nominal 80 % range begin at the tenth and ninetieth percentile of measured / predicted, each source weighing as the root
+of its rows, so that no long table speaks for the rest. Where sources could be left out, both ends then move by one
+factor, as far inward as they hold 80 % of what a new source brings (the mean of the share of rows and of the share
+where each source counts as much as another) and nearly as much of all rows of the rung. A lower rung is always somewhat
+wider than the one above it: its rows are of chips that the fits know. Conformal: with few rows the ends begin further
+outward by one row in the count.
 """
 
 import argparse
@@ -41,9 +43,12 @@ BY_RUNG = {
 }
 """What was left out of the fits that speak for a rung: a source or a run, or a GPU or a chip. Where no source could be
 left out, runs speak for every rung."""
-LEAST_OF_SOURCES = 0.77
-"""The share that a range holds at least of rows whose source was left out, each source counting as much as another."""
-WIDER = 1.02
+LEAST = 0.77
+"""The share that a range holds at least of all rows of its rung, runs and GPUs that were left out among them."""
+BELOW = 1.03
+"""By what, as a power, the ends of a rung are beyond those of the one above it at least."""
+FACTORS = np.linspace(0.4, 3.0, 261)
+"""By what the ends may move, as powers of them."""
 LARGEST_REST = 10.0
 """What was measured beside the weights is not below a tenth of the estimate: below it weights were stored otherwise."""
 FEWEST = 10
@@ -94,13 +99,20 @@ def ends(rows: Sequence[Left], nominal: float = NOMINAL) -> tuple[float, float]:
     return math.exp(low), math.exp(high)
 
 
-def wide_enough(rows: Sequence[Left]) -> tuple[float, float]:
-    """The ends of the range of all rows, moved outward until they hold enough of those without their source."""
+def sized(rows: Sequence[Left], nominal: float = NOMINAL) -> tuple[float, float]:
+    """The ends of the range of all rows, moved to where they hold what they claim of those without their source."""
     low, high = ends(rows)
     sources = [row for row in rows if row.left == SOURCE]
-    while sources and held(sources, low, high, 1.0) < LEAST_OF_SOURCES:
-        low, high = low**WIDER, high**WIDER
-    return low, high
+    if not sources:
+        return low, high
+    tried = [(float(low**power), float(high**power)) for power in FACTORS]
+    enough = (x for x in tried if of_new_sources(sources, *x) >= nominal and held(rows, *x) >= LEAST)
+    return next(enough, tried[-1])
+
+
+def of_new_sources(rows: Sequence[Left], low: float, high: float) -> float:
+    """The share of rows inside a range: the mean of each row counting alike and of each source counting alike."""
+    return 0.5 * (held(rows, low, high, 0.0) + held(rows, low, high, 1.0))
 
 
 def held(rows: Sequence[Left], low: float, high: float, power: float = 0.5) -> float:
@@ -135,14 +147,15 @@ def beside_weights_without_pool() -> list[Left]:
     return found
 
 
-def never_narrower(found: Mapping[tuple[str, str], tuple[float, float]]) -> dict[tuple[str, str], tuple[float, float]]:
-    """The same ranges, each at least as wide as that of the rung above it."""
+def wider_below(found: Mapping[tuple[str, str], tuple[float, float]]) -> dict[tuple[str, str], tuple[float, float]]:
+    """The same ranges, each somewhat wider at both ends than that of the rung above it, or as wide as it is."""
     wider: dict[tuple[str, str], tuple[float, float]] = {}
     for family in sorted({family for family, _ in found}):
         low, high = 1.0, 1.0
         for rung in RUNGS:
             if (family, rung) in found:
-                low, high = min(low, found[family, rung][0]), max(high, found[family, rung][1])
+                own = found[family, rung]
+                low, high = min(low**BELOW, own[0]), max(high**BELOW, own[1])
                 wider[family, rung] = low, high
     return wider
 
@@ -153,7 +166,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--write", action="store_true")
     wanted = parser.parse_args(arguments)
     rows = {key: own for key, own in by_rung(kept()).items() if len(own) >= FEWEST}
-    found = never_narrower({key: wide_enough(own) for key, own in rows.items()})
+    found = wider_below({key: sized(own) for key, own in rows.items()})
     pool = beside_weights_without_pool()
     for rung in RUNGS:
         rows[pool[0].range, rung], found[pool[0].range, rung] = pool, ends(pool)

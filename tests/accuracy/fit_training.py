@@ -13,8 +13,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpuplanner.catalog.efficiency import Efficiencies, read_efficiencies
 from gpuplanner.catalog.names import names_of
@@ -25,14 +27,15 @@ from gpuplanner.engine.training_inputs import HardwareNumbers, SoftwareNumbers
 from gpuplanner.engine.training_layouts import layout_of
 from gpuplanner.engine.training_model import ModelNumbers, model_numbers
 from gpuplanner.engine.training_numbers import training_numbers
-from gpuplanner.engine.training_run import PRETRAINING
-from gpuplanner.engine.training_software import WIDTH_OF, software_numbers
+from gpuplanner.engine.training_ranges import time_family
+from gpuplanner.engine.training_software import WIDE, WIDTH_OF, software_numbers
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.engine.validation.names import ResolvedNames
 from gpuplanner.engine.validation.rows import Row, ValidationContext
 from gpuplanner.engine.validation.training import FLOPS, TOKENS, flops_counted, ways_of
 from gpuplanner.engine.validation.training_rows import PlacedRow, placed
 from gpuplanner.facts import MissingFactError
+from gpuplanner.figures import Rung
 from gpuplanner.messages import InputError
 from gpuplanner.units import TERA
 from tests.accuracy.least_squares import Vector, solve
@@ -81,7 +84,12 @@ class Case:
 
     @property
     def family(self) -> str:
-        return "pretraining time" if self.place.workload.method in PRETRAINING else "fine-tuning time"
+        return time_family(self.place.workload)
+
+    def rate_entry(self, efficiencies: Efficiencies) -> Any:
+        """The entry of the GPU's rates that the matrices are computed with."""
+        used = efficiencies.find(RATES, self.place.machine.gpu, WIDTH_OF[self.place.workload.precision])
+        return next(entry for entry in efficiencies._tables[RATES] if entry.values is used.values)
 
     @property
     def software_key(self) -> str:
@@ -139,6 +147,9 @@ PARAMETERS = (
     Parameter(FRAMEWORKS, "fsdp", "compiled_passes", 0.65, share=True),
     Parameter(FRAMEWORKS, "deepspeed", "gather_share", 0.11),
     Parameter(FRAMEWORKS, "deepspeed", "gather_hidden", 0.7, share=True),
+    Parameter(FRAMEWORKS, "any", "padding_columns", 128.0),
+    Parameter(FRAMEWORKS, "any", "cast_traffic", 7.0),
+    Parameter(FRAMEWORKS, "any", "power_exponent", 0.4, pull=0.1),
     Parameter(FRAMEWORKS, "any", "expert_passes", 1.0),
     Parameter(FRAMEWORKS, "any", "expert_launch_s", 0.002),
     Parameter(FRAMEWORKS, "hugging-face", "adapter_launch", 1.3, pull=0.1),
@@ -241,24 +252,63 @@ def log_ratios(cases: Sequence[Case], efficiencies: Efficiencies, keys: Sequence
     return np.log(np.array(predicted, dtype=np.float64))
 
 
-def fit(cases: Sequence[Case], tables: Tables, parameters: Sequence[Parameter] = PARAMETERS) -> dict[Parameter, float]:
-    """The parameters that fit the cases best, sources weighing alike, each pulled towards its usual value."""
+def depends(case: Case, parameter: Parameter, efficiencies: Efficiencies) -> bool:
+    """Whether an entry that a case is computed with holds this parameter."""
+    workload = case.place.workload
+    if parameter.table == FRAMEWORKS:
+        return parameter.variant in {"any", workload.framework.value}
+    widths = {WIDTH_OF[workload.precision], WIDTH_OF[WIDE.get(workload.precision, workload.precision)]}
+    if parameter.variant not in widths:
+        return False
+    used = efficiencies.find(RATES, case.place.machine.gpu, parameter.variant)
+    held = (entry for entry in efficiencies._tables[RATES] if entry.values is used.values)
+    return any(Tables._is(entry, parameter) for entry in held)
+
+
+def fit(
+    cases: Sequence[Case],
+    tables: Tables,
+    parameters: Sequence[Parameter] = PARAMETERS,
+    start_at: Mapping[Parameter, float] | None = None,
+    iterations: int = 8,
+) -> dict[Parameter, float]:
+    """The parameters that fit the cases best, sources weighing alike, each pulled towards its usual value.
+
+    `start_at`: where the search begins, else the values of the tables.
+    """
     sizes: dict[str, int] = defaultdict(int)
     for case in cases:
         sizes[case.source] += 1
     weights = np.array([min(sizes[c.source], 40) ** 0.5 / sizes[c.source] ** 0.5 for c in cases])
-    start = np.array([p.inward(tables.value(p)) for p in parameters])
+    begin = start_at or {p: tables.value(p) for p in parameters}
+    start = np.array([p.inward(begin[p]) for p in parameters])
     usual = np.array([p.inward(p.usual) for p in parameters])
     pulls = np.array([p.pull for p in parameters])
-    fixed = [chosen(case, tables.with_values({})) for case in cases]
+    began = tables.with_values(begin)
+    fixed = [chosen(case, began) for case in cases]
     keys = [case.software_key for case in cases]
+    touched = [np.flatnonzero([depends(case, p, began) for case in cases]) for p in parameters]
+
+    def of_cases(x: Vector, which: NDArray[np.intp]) -> Vector:
+        values = {p: p.outward(v) for p, v in zip(parameters, x, strict=True)}
+        ratios = log_ratios([fixed[i] for i in which], tables.with_values(values), [keys[i] for i in which])
+        weighed: Vector = weights[which] * np.arctan(ratios / ROBUST)
+        return weighed
+
+    def pulled(x: Vector) -> Vector:
+        held: Vector = (x - usual) / pulls * 0.6
+        return held
 
     def residuals(x: Vector) -> Vector:
-        values = {p: p.outward(v) for p, v in zip(parameters, x, strict=True)}
-        ratios = log_ratios(fixed, tables.with_values(values), keys)
-        return np.concatenate([weights * np.arctan(ratios / ROBUST), (x - usual) / pulls * 0.6])
+        return np.concatenate([of_cases(x, np.arange(len(fixed))), pulled(x)])
 
-    found = solve(residuals, start, iterations=8)
+    def moved(x: Vector, there: Vector, index: int) -> Vector:
+        found = there.copy()
+        found[touched[index]] = of_cases(x, touched[index])
+        found[len(fixed) :] = pulled(x)
+        return found
+
+    found = solve(residuals, start, iterations, moved_residuals=moved)
     return {p: p.outward(v) for p, v in zip(parameters, found, strict=True)}
 
 
@@ -302,11 +352,8 @@ def write(values: Mapping[Parameter, float]) -> None:
 def points_of(cases: Sequence[Case], efficiencies: Efficiencies) -> dict[tuple[str, str, str, str], int]:
     """How many rows stand behind an entry: by table, by the architecture or the chip it is for, by variant."""
     counts: dict[tuple[str, str, str, str], int] = defaultdict(int)
-    entries = efficiencies._tables[RATES]
     for case in cases:
-        workload, gpu = case.place.workload, case.place.machine.gpu
-        used = efficiencies.find(RATES, gpu, WIDTH_OF[workload.precision])
-        entry = next(e for e in entries if e.values is used.values)
+        workload, entry = case.place.workload, case.rate_entry(efficiencies)
         counts[RATES, entry.architecture, entry.chip, entry.variant] += 1
         counts[FRAMEWORKS, "", "", workload.framework.value] += 1
         counts[FRAMEWORKS, "", "", "any"] += 1
@@ -326,14 +373,30 @@ def write_range(variant: str, low: float, high: float, rows: int) -> None:
     set_points("training_ranges", {"variant": variant}, rows)
 
 
-def left_out(cases: Sequence[Case], tables: Tables) -> Vector:
-    """The residuals of each case with parameters fitted to all other sources."""
+QUICK = 3
+"""Iterations from the values of the whole fit on."""
+
+
+def left_out(cases: Sequence[Case], tables: Tables, whole: Mapping[Parameter, float]) -> Vector:
+    """The residuals of each case with parameters fitted to all other sources, from those of the whole fit on."""
     ratios = np.zeros(len(cases))
     for source in sorted({case.source for case in cases}):
         own = [i for i, case in enumerate(cases) if case.source == source]
-        values = fit([case for case in cases if case.source != source], tables)
+        values = fit([case for case in cases if case.source != source], tables, start_at=whole, iterations=QUICK)
         ratios[own] = residuals_of([cases[i] for i in own], tables.with_values(values))
     return ratios
+
+
+def rungs_left(cases: Sequence[Case], efficiencies: Efficiencies) -> list[Rung]:
+    """The rung that each case would stand on without its source: other sources may have nothing of its entry."""
+    entries = [case.rate_entry(efficiencies) for case in cases]
+    sources: dict[int, set[str]] = defaultdict(set)
+    for case, entry in zip(cases, entries, strict=True):
+        sources[id(entry)].add(case.source)
+    return [
+        Rung.SAME_ARCHITECTURE if sources[id(entry)] - {case.source} else Rung.OTHER_ARCHITECTURE
+        for case, entry in zip(cases, entries, strict=True)
+    ]
 
 
 def say(line: str) -> None:
@@ -373,7 +436,7 @@ def main() -> None:
         write(values)
         write_points(points_of(cases, efficiencies))
     if wanted.left_out:
-        ratios = left_out(cases, tables)
+        ratios = left_out(cases, tables, values)
         say_report("left out", cases, ratios)
         generic = Efficiencies(
             {**fitted._tables, RATES: tuple(e for e in fitted._tables[RATES] if not (e.chip or e.architecture))}

@@ -8,8 +8,18 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 
 
-def solve(residuals: Callable[[Vector], Vector], start: Vector, iterations: int = 40, step: float = 1e-3) -> Vector:
-    """The parameters that make the sum of squared residuals smallest, from `start` on."""
+def solve(
+    residuals: Callable[[Vector], Vector],
+    start: Vector,
+    iterations: int = 40,
+    step: float = 1e-3,
+    moved_residuals: Callable[[Vector, Vector, int], Vector] | None = None,
+) -> Vector:
+    """The parameters that make the sum of squared residuals smallest, from `start` on.
+
+    `moved_residuals(moved, r, i)`: those of parameters of which only the one of index `i` differs from the parameters
+    of the residuals `r`, for a function that knows which of them that one changes.
+    """
     x = start.copy()
     r = residuals(x)
     cost, damping = float(r @ r), 1e-2
@@ -18,7 +28,8 @@ def solve(residuals: Callable[[Vector], Vector], start: Vector, iterations: int 
         for i in range(x.size):
             moved = x.copy()
             moved[i] += step
-            jacobian[:, i] = (residuals(moved) - r) / step
+            there = residuals(moved) if moved_residuals is None else moved_residuals(moved, r, i)
+            jacobian[:, i] = (there - r) / step
         normal, gradient = jacobian.T @ jacobian, jacobian.T @ r
         improved = False
         for _ in range(8):

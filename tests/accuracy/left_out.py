@@ -108,12 +108,13 @@ def serving() -> Iterator[Left]:
 
 
 def training() -> Iterator[Left]:
-    """Training time: each source; and every architecture with the entries that are for none."""
+    """Training time: each source, on the rung that the others leave; every architecture with the entries of none."""
     at = context()
     tables = fit_training.Tables(at.efficiencies)
     cases = fit_training.read_cases(at)
     values = fit_training.fit(cases, tables)
-    yield from _training(cases, fit_training.left_out(cases, tables), SOURCE, Rung.SAME_ARCHITECTURE)
+    rungs = fit_training.rungs_left(cases, at.efficiencies)
+    yield from _training(cases, fit_training.left_out(cases, tables, values), SOURCE, rungs)
     fitted = tables.with_values(values)
     generic = Efficiencies(
         {
@@ -121,11 +122,11 @@ def training() -> Iterator[Left]:
             fit_training.RATES: tuple(e for e in fitted._tables[fit_training.RATES] if not (e.chip or e.architecture)),
         }
     )
-    yield from _training(cases, fit_training.residuals_of(cases, generic), CHIP, Rung.OTHER_ARCHITECTURE)
+    yield from _training(cases, fit_training.residuals_of(cases, generic), CHIP, [Rung.OTHER_ARCHITECTURE] * len(cases))
 
 
-def _training(cases: Sequence[fit_training.Case], ratios: Vector, left: str, rung: Rung) -> Iterator[Left]:
-    for case, ratio in zip(cases, ratios, strict=True):
+def _training(cases: Sequence[fit_training.Case], ratios: Vector, left: str, rungs: Sequence[Rung]) -> Iterator[Left]:
+    for case, ratio, rung in zip(cases, ratios, rungs, strict=True):
         group = case.source if left == SOURCE else case.place.machine.gpu.architecture
         yield Left(case.row.file, case.row.id, "measured_step_s", left, group, case.family, rung.value, -float(ratio))
 
@@ -155,15 +156,22 @@ def collectives() -> Iterator[Left]:
 
 
 def diffusion() -> Iterator[Left]:
-    """Images and clips, and their training: each source. `off` is of the column itself."""
+    """Images and clips, and their training: each source, on the rung that the others leave; every architecture with the
+    entry that is for none. `off` of times is of the time, whatever the column tells.
+    """
     at = context()
     cases = fit_diffusion.read_cases(at)
     start = np.log(list(fit_diffusion.fit(cases, at).values()))
+    for case, ratio in fit_diffusion.deviations_of_others(cases, at):
+        kind = fit_diffusion.kind_of(case)
+        rung = Rung.OTHER_ARCHITECTURE.value
+        group = case.gpu.architecture
+        yield Left("inference_diffusion.csv", case.id, case.metric, CHIP, group, f"diffusion {kind}", rung, -ratio)
+    rungs = fit_diffusion.rungs_left(cases, at)
     for case, ratio in fit_diffusion.left_out(cases, at, start):
         file = "training_diffusion.csv" if case.metric in TRAINED else "inference_diffusion.csv"
-        rung = Rung.SAME_ARCHITECTURE.value
-        off = ratio if is_rate(case.metric) else -ratio
-        yield Left(file, case.id, case.metric, SOURCE, case.group, "diffusion", rung, off)
+        kind = fit_diffusion.kind_of(case)
+        yield Left(file, case.id, case.metric, SOURCE, case.group, f"diffusion {kind}", rungs[case].value, -ratio)
 
 
 def vision() -> Iterator[Left]:

@@ -9,7 +9,7 @@ import yaml
 
 from gpuplanner.engine.validation.rows import Outcome
 from tests.accuracy import figures
-from tests.accuracy.fit_ranges import by_rung, ends, held, never_narrower
+from tests.accuracy.fit_ranges import BELOW, LEAST, by_rung, ends, held, of_new_sources, sized, wider_below
 from tests.accuracy.left_out import INPUTS, KINDS, RUN, SOURCE, Left, context, digest, kept
 from tests.accuracy.plots import Dot, plot
 from tests.accuracy.report import REPORT, as_kept, refusals, verdicts
@@ -105,9 +105,19 @@ def test_a_long_run_does_not_speak_for_the_rest():
     assert ends(rows, nominal=0.4)[0] == pytest.approx(1.0)
 
 
-def test_a_lower_rung_is_never_narrower():
-    found = never_narrower({("f", "same GPU"): (0.7, 1.2), ("f", "other architecture"): (0.8, 1.5)})
-    assert found == {("f", "same GPU"): (0.7, 1.2), ("f", "other architecture"): (0.7, 1.5)}
+def test_a_range_moves_until_it_holds_what_it_claims_of_new_sources():
+    """Runs of known sources may be nearer: rows of new sources decide. Where those are nearer, the rest does."""
+    runs = [left(0.005 * n, str(n), how=RUN) for n in range(-50, 51)]
+    far = [left(0.01 * n, str(n % 10), how=SOURCE) for n in range(-50, 51)]
+    assert of_new_sources(far, *ends([*runs, *far])) < 0.75
+    assert of_new_sources(far, *sized([*runs, *far])) == pytest.approx(0.8, abs=0.02)
+    near = [left(0.001 * n, str(n % 10), how=SOURCE) for n in range(-50, 51)]
+    assert LEAST <= held([*runs, *near], *sized([*runs, *near])) < held([*runs, *near], *ends([*runs, *near]))
+
+
+def test_a_lower_rung_is_wider_than_the_one_above():
+    found = wider_below({("f", "same GPU"): (0.7, 1.2), ("f", "other architecture"): (0.8, 1.5)})
+    assert found == {("f", "same GPU"): (0.7, 1.2), ("f", "other architecture"): (0.7**BELOW, 1.5)}
 
 
 def test_a_left_out_row_is_predicted_as_it_was_without_its_source():

@@ -1,7 +1,8 @@
 """How far off the peak memory of training is, by source, and whether runs fit; sets the range of memory from it.
 
 Run as `python -m tests.accuracy.training_memory [--write]` from the root of the checkout. What frameworks keep is set
-by hand from their code, so no source is left out; sources weigh alike, and rows of low confidence are not used.
+by hand from their code, so no source is left out and each speaks as a new one would (`fit_ranges.sized`); rows of low
+confidence are not used.
 """
 
 import argparse
@@ -14,11 +15,15 @@ import numpy as np
 from gpuplanner.catalog.efficiency import read_efficiencies
 from gpuplanner.catalog.names import names_of
 from gpuplanner.catalog.reading import load_catalog
+from gpuplanner.engine.training_ranges import PRETRAINING
 from gpuplanner.engine.validation.families import row_outcomes
 from gpuplanner.engine.validation.names import ResolvedNames
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext
 from gpuplanner.engine.validation.training import MEMORY, OUTCOME, TrainingRows
-from tests.accuracy.fit_training import CATALOGS, ROWS, range_of, say, write_range
+from gpuplanner.engine.validation.training_rows import METHODS
+from tests.accuracy.fit_ranges import of_new_sources, sized
+from tests.accuracy.fit_training import CATALOGS, ROWS, say, write_range
+from tests.accuracy.left_out import SOURCE, Left
 
 
 def outcomes(path: Path, context: ValidationContext) -> list[Outcome]:
@@ -31,8 +36,14 @@ def outcomes(path: Path, context: ValidationContext) -> list[Outcome]:
     return [o for o in found if not o.refused]
 
 
+def kinds(path: Path) -> dict[str, bool]:
+    """By row, whether it trains all weights, as the families of ranges tell runs apart."""
+    with path.open(encoding="utf-8") as file:
+        return {cells["id"]: METHODS.get(cells["kind"]) in PRETRAINING for cells in csv.DictReader(file)}
+
+
 def main() -> None:
-    """Print how far off each source is; with --write keep the range."""
+    """Print how far off each source is; with --write keep the ranges."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
     wanted = parser.parse_args()
@@ -49,10 +60,17 @@ def main() -> None:
     for says in ("ok", "oom"):
         told = [o for o in found if o.metric == OUTCOME and o.measured == says]
         say(f"measured {says}: {len(told)}, of them told so {sum(o.predicted == says for o in told)}")
-    low, high = range_of([source for source, _ in measured], np.array([ratio for _, ratio in measured]))
-    say(f"range {low:.3f} {high:.3f} of {len(measured)}")
-    if wanted.write:
-        write_range("memory, same architecture", low, high, len(measured))
+    pretrained = kinds(ROWS)
+    for family, is_of in (("pretraining memory", True), ("fine-tuning memory", False)):
+        speaking = [
+            Left(o.file, o.id, MEMORY, SOURCE, o.source, family, "", -o.log_ratio)
+            for o in found
+            if o.metric == MEMORY and o.log_ratio is not None and pretrained[o.id] is is_of
+        ]
+        low, high = sized(speaking)
+        say(f"{family} {low:.3f} {high:.3f} of {len(speaking)} holds {of_new_sources(speaking, low, high):.0%}")
+        if wanted.write:
+            write_range(f"{family}, same architecture", low, high, len(speaking))
 
 
 if __name__ == "__main__":

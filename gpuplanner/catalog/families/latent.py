@@ -62,6 +62,8 @@ def latent_attention(
         kv_heads=1,
         head_dim=latent + rotary,
         value_head_dim=latent,
+        expanded_head_dim=sizes.head_dim,
+        expanded_value_head_dim=value,
         cache_elements_per_token=latent + rotary + index,
         cache_shards=1,
         index_elements_per_token=index,

@@ -31,6 +31,22 @@ def matrix_flops(parameters: Number, tokens: Number, padding_tokens: Number, ran
     return 2.0 * parameters * (tokens + minimum(padding_tokens, 4.0 * tokens)) / ranks
 
 
+@formula(
+    Unit.PARAMETER,
+    "parameters + padding_columns · (parameters / hidden + matrices · hidden · ranks)",
+    "narrow matrices leave tensor cores unused as few rows do",
+)
+def padded_parameters(
+    parameters: Number, padding_columns: Number, hidden: Number, matrices: Number, ranks: Number
+) -> Number:
+    """Weights as matrices that are wider by `padding_columns` on both sides would have them.
+
+    One side of each of the `matrices` is the hidden size, which stays whole; the other is split over `ranks`, whose
+    parts are padded each.
+    """
+    return parameters + padding_columns * (parameters / hidden + matrices * hidden * ranks)
+
+
 @formula(Unit.FLOP, "mlp_flops + attention_matrix_flops + head_flops + expert_flops", "")
 def all_matrix_flops(
     mlp_flops: Number, attention_matrix_flops: Number, head_flops: Number, expert_flops: Number

@@ -1,6 +1,6 @@
 """Electrical power of the GPUs from their limit and what they wait for. Hosts, switches and cooling come on top."""
 
-from gpuplanner.engine.formulas.elementwise import Number
+from gpuplanner.engine.formulas.elementwise import Number, minimum
 from gpuplanner.figures import formula
 from gpuplanner.units import Unit
 
@@ -47,3 +47,15 @@ def job_joules(power_w: Number, job_s: Number) -> Number:
 def joules_per_token(power_w: Number, tokens_per_s: Number) -> Number:
     """Energy of the GPUs for one token at a steady rate."""
     return power_w / tokens_per_s
+
+
+@formula(
+    Unit.RATIO,
+    "utilisation · min(power_limit_w / full_clock_w, 1) ^ power_exponent",
+    "dynamic power grows with the clock and the square of the voltage, so that clocks fall slower than the limit",
+)
+def powered_utilisation(
+    utilisation: Number, power_limit_w: Number, full_clock_w: Number, power_exponent: Number
+) -> Number:
+    """Share of the datasheet's rate that a board reaches whose limit of power is below what full clocks draw."""
+    return utilisation * minimum(power_limit_w / full_clock_w, 1.0) ** power_exponent

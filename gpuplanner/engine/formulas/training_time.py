@@ -79,13 +79,14 @@ def attention_training_seconds(forward_s: Number, reference_passes: Number, reco
 
 @formula(
     Unit.SECOND,
-    "(moved_bytes · passes · (1 + (recomputed_share + reference_passes) / 3) + loss_moved_bytes)"
+    "((moved_bytes · passes + cast_moved_bytes) · (1 + (recomputed_share + reference_passes) / 3) + loss_moved_bytes)"
     " / (hbm_bytes_per_s · hbm_efficiency)",
     "norms, activations and residuals read and write what they keep; so does the loss",
 )
 def elementwise_seconds(
     moved_bytes: Number,
     passes: Number,
+    cast_moved_bytes: Number,
     recomputed_share: Number,
     reference_passes: Number,
     loss_moved_bytes: Number,
@@ -93,8 +94,8 @@ def elementwise_seconds(
     hbm_efficiency: Number,
 ) -> Number:
     """Work that is bound by memory. `passes`: how often the activations are moved, forward and backward together."""
-    moved = moved_bytes * passes * (1.0 + (recomputed_share + reference_passes) / 3.0) + loss_moved_bytes
-    return moved / (hbm_bytes_per_s * hbm_efficiency)
+    layers = (moved_bytes * passes + cast_moved_bytes) * (1.0 + (recomputed_share + reference_passes) / 3.0)
+    return (layers + loss_moved_bytes) / (hbm_bytes_per_s * hbm_efficiency)
 
 
 @formula(
@@ -107,6 +108,29 @@ def moved_activation_bytes(
 ) -> Number:
     """Bytes that norms, activations, residuals and the routing of one micro-batch go through once."""
     return (layer_activation_bytes * passed_share + dispatched_bytes) * stage_layers
+
+
+@formula(
+    Unit.BYTE,
+    "cast_traffic · tokens · stage_layers · (inner_width / tensor_parallel + matrices · hidden + 2 · dispatch_width)",
+    "matrices in 8 bits: what goes into them is scaled and cast, twice where rows and columns are scaled apart",
+)
+def cast_moved_bytes(
+    cast_traffic: Number,
+    tokens: Number,
+    stage_layers: Number,
+    inner_width: Number,
+    tensor_parallel: Number,
+    matrices: Number,
+    hidden: Number,
+    dispatch_width: Number,
+) -> Number:
+    """Bytes moved to bring a micro-batch's inputs and gradients of matrices into the format that they multiply in.
+
+    `cast_traffic`: bytes of one number; 0 where it is the format that activations are in.
+    """
+    widths = inner_width / tensor_parallel + matrices * hidden + 2.0 * dispatch_width
+    return cast_traffic * tokens * stage_layers * widths
 
 
 @formula(

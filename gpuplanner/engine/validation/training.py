@@ -17,7 +17,7 @@ from gpuplanner.engine.training_time import recomputed_shares
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.engine.validation.diffusion_training import mlperf_outcomes
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext, refusal
-from gpuplanner.engine.validation.training_rows import PlacedRow, placed
+from gpuplanner.engine.validation.training_rows import AUDITED_CHUNKS, PlacedRow, placed
 from gpuplanner.messages import InputError, msg
 from gpuplanner.units import GB, GIB, TERA
 from gpuplanner.workload.training import Training
@@ -140,7 +140,7 @@ COUNTED_IN_TOKENS = frozenset({"gpt3"})
 """Benchmarks whose logs track tokens a second in the column of samples: global batch × 2,048 / step time gives them."""
 _COMMON = {"precision": "fp8", "packed": "1", "outcome": "ok", "framework": "NVIDIA NeMo"}
 BENCHMARKS = {
-    "gpt3": {**_COMMON, "kind": "pretrain", "model": "gpt3-175b"},
+    "gpt3": {**_COMMON, "kind": "pretrain", "model": "gpt3-175b", "vpp": str(AUDITED_CHUNKS)},
     "llama2_70b_lora": {**_COMMON, "kind": "lora", "model": "llama2-70b", "notes": "targets: attention o_proj"},
 }
 """The language models of MLPerf Training; their sizes are in the table `benchmarks`."""

@@ -80,6 +80,8 @@ NETWORKS = (
 """Bytes a second of a node's compute network by what a row prints of it."""
 NETWORK_BY_GENERATION = {"Volta": 50 * GB, "Ampere": 200 * GB, "Hopper": 400 * GB, "Blackwell": 400 * GB}
 """Where a row says nothing: reference designs have one port for each GPU, of 200 Gb/s beside A100, 400 beside H100."""
+AUDITED_CHUNKS = 6
+"""Chunks of a pipeline stage in MLPerf submissions of GPT-3, whose large runs have few micro-batches a rank."""
 DEFAULT_NETWORK = 25 * GB
 WIDTH_PER_LAYER, USUAL_HEAD, USUAL_VOCABULARY = 128, 128, 51_200
 """The shape of a GPT where a row gives its parameters only: the proportions of GPT-3 and of most models after it."""
@@ -220,7 +222,8 @@ def _workload(row: Row, model: ModelArchitecture, method: Method, gpus: int, gpu
         pipeline_parallel=_stated(row, "pp"),
         context_parallel=_stated(row, "cp"),
         expert_parallel=_stated(row, "ep"),
-        virtual_pipeline=count(row, "vpp") or 1,
+        virtual_pipeline=count(row, "vpp")
+        or (AUDITED_CHUNKS if audited(row) and row.text("kind") == "pretrain" else 1),
     )
 
 
@@ -234,8 +237,13 @@ def _precision(row: Row, gpu: Gpu) -> ComputePrecision:
             return precision
     if printed:
         raise InputError(msg("validation.unknown_value", column="precision", text=printed[:40]))
-    audited = "submission config" in row.text("notes") and gpu.known(GpuProperty.FP8_FLOP_PER_S) is not None
-    return ComputePrecision.FP8 if audited else ComputePrecision.BF16
+    in_eight_bits = audited(row) and gpu.known(GpuProperty.FP8_FLOP_PER_S) is not None
+    return ComputePrecision.FP8 if in_eight_bits else ComputePrecision.BF16
+
+
+def audited(row: Row) -> bool:
+    """Whether a row is of a submission to MLPerf, whose logs say neither its number format nor its layout."""
+    return "submission config" in row.text("notes")
 
 
 def _optimizer(row: Row, framework: Framework, printed: str) -> Optimizer:

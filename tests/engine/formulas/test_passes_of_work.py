@@ -22,6 +22,7 @@ from gpuplanner.engine.formulas.gemm import (
     matrix_flops,
     multiply_seconds,
     overlapped_seconds,
+    padded_parameters,
     read_seconds,
 )
 from gpuplanner.engine.formulas.moe import expert_rows, experts_loaded, read_weight_bytes
@@ -53,6 +54,8 @@ def test_flops_add_up_and_few_rows_pay_little_padding():
     assert matrix_flops(100.0, 1.0, 32.0, 1.0) == 2 * 100 * 5
     assert matrix_flops(100.0, 64.0, 32.0, 2.0) == 2 * 100 * 96 / 2
     assert matrix_flops(100.0, 64.0, 0.0, 1.0) == 12_800
+    assert padded_parameters(32.0 * 64.0, 0.0, 32.0, 1.0, 8.0) == 32 * 64
+    assert padded_parameters(32.0 * 64.0, 4.0, 32.0, 1.0, 8.0) == 32 * 64 + 4 * (64 + 32 * 8)
     assert all_matrix_flops(1.0, 20.0, 300.0, 4000.0) == 4321
 
 

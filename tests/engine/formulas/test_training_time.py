@@ -7,6 +7,7 @@ from gpuplanner.engine.formulas.pipeline import bubble_seconds, pipelined_step_s
 from gpuplanner.engine.formulas.training_time import (
     attention_flops_per_token,
     attention_training_seconds,
+    cast_moved_bytes,
     compute_seconds,
     dequantise_seconds,
     elementwise_seconds,
@@ -71,9 +72,16 @@ def test_attention_goes_backward_in_two_and_a_half_times_its_forward():
 
 
 def test_the_loss_is_not_moved_again_by_recomputation():
-    assert elementwise_seconds(1e9, 4, 0, 0, 2e9, 2e12, 0.5) == pytest.approx(6e-3)
-    assert elementwise_seconds(1e9, 3, 1, 0, 2e9, 2e12, 0.5) == pytest.approx(6e-3)
-    assert elementwise_seconds(1e9, 3, 0, 1, 2e9, 2e12, 0.5) == pytest.approx(6e-3)
+    assert elementwise_seconds(1e9, 4, 0, 0, 0, 2e9, 2e12, 0.5) == pytest.approx(6e-3)
+    assert elementwise_seconds(1e9, 3, 0, 1, 0, 2e9, 2e12, 0.5) == pytest.approx(6e-3)
+    assert elementwise_seconds(1e9, 3, 0, 0, 1, 2e9, 2e12, 0.5) == pytest.approx(6e-3)
+
+
+def test_casts_are_moved_beside_the_rest_and_again_with_it():
+    assert elementwise_seconds(1e9, 3, 1e9, 0, 0, 2e9, 2e12, 0.5) == pytest.approx(6e-3)
+    assert elementwise_seconds(1e9, 2, 1e9, 1, 0, 2e9, 2e12, 0.5) == pytest.approx(6e-3)
+    assert cast_moved_bytes(4, 100, 2, 30, 2, 4, 10, 0) == 4 * 100 * 2 * (15 + 40)
+    assert cast_moved_bytes(4, 100, 2, 30, 2, 4, 10, 5) == 4 * 100 * 2 * (15 + 40 + 10)
 
 
 def test_the_gpu_waits_for_the_cpu_or_not():

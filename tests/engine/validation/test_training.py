@@ -98,6 +98,15 @@ def test_a_row_is_placed_as_it_is_printed(context):
     assert (place.way.context_parallel, place.way.tensor_parallel) == (2, 1)
 
 
+def test_an_audited_run_interleaves_its_pipeline(context):
+    """MLPerf's logs do not say how; a pipeline that does not would wait for itself half of a large run."""
+    audited = row_of(LLAMA_8B, notes="submission config", precision="", vpp="")
+    assert placed(audited, context).workload.virtual_pipeline > 1
+    assert placed(row_of(LLAMA_8B), context).workload.virtual_pipeline == 1
+    assert placed(row_of(audited.cells, kind="lora"), context).workload.virtual_pipeline == 1
+    assert placed(row_of(audited.cells, vpp="2"), context).workload.virtual_pipeline == 2
+
+
 def test_a_published_run_comes_near(context):
     outcomes = row_outcomes(row_of(LLAMA_8B, measured_tokens_per_s_per_gpu="12273"), TrainingRows(), context)
     told = only(outcomes, TOKENS)
