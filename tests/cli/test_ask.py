@@ -66,6 +66,14 @@ def test_what_was_typed_in_is_what_is_computed_with(capsys: pytest.CaptureFixtur
     assert figures["load.cold_start"]["value"] == pytest.approx(figures["load.load"]["value"])
 
 
+def test_processes_that_read_all_files_themselves_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    figures = asked(capsys, "load", "chat-8b", *ONE, "--storage", "shared", "--storage-rate", "1", "--readers", "3")[
+        "figures"
+    ]
+    assert figures["load.read_bytes"]["value"] == pytest.approx(3 * figures["load.weights"]["value"])
+    assert figures["load.read"]["value"] == pytest.approx(figures["load.read_bytes"]["value"] / 1e9)
+
+
 def test_an_unknown_part_is_null_and_named(capsys: pytest.CaptureFixture[str]) -> None:
     answer = asked(capsys, "cost", *QUESTIONS["cost"])
     assert answer["figures"]["cost.storage"] is None

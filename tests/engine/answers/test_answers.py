@@ -9,12 +9,13 @@ from gpuplanner.engine.answers.energy import Energy
 from gpuplanner.engine.answers.failures import Failures
 from gpuplanner.engine.answers.job_cost import JobCost
 from gpuplanner.engine.answers.linking import Linking
-from gpuplanner.engine.answers.loading import Loading, Storage
+from gpuplanner.engine.answers.loading import Loading
 from gpuplanner.engine.answers.slicing import Slicing
 from gpuplanner.engine.answers.splitting import Splitting
 from gpuplanner.figures import Certainty
 from gpuplanner.messages import InputError
 from gpuplanner.units import GB
+from gpuplanner.workload.reads_data import Storage
 from gpuplanner.workload.training import Framework
 
 H100, A100, L40S, RTX4090 = (
@@ -43,6 +44,20 @@ class TestLoading:
         assert rate.certainty is Certainty.RULE
         assert rate.low < rate.value < rate.high
         assert "answers.load.rule_rate" in {remark.id for remark in answer.remarks}
+
+    def test_nodes_share_what_a_shared_storage_gives(self, ask, trainer, by_line):
+        machine = {"instance_id": "aws/p5.48xlarge"}
+        one, four = (by_line(ask(Loading(Storage.SHARED, 8e9), trainer(), nodes=n, **machine)) for n in (1, 4))
+        assert (one["load.rate"].value, four["load.rate"].value) == (8e9, 2e9)
+        own = by_line(ask(Loading(Storage.LOCAL, 8e9), trainer(), nodes=4, **machine))
+        assert own["load.rate"].value == 8e9
+
+    def test_a_file_that_each_process_reads_is_read_as_often(self, ask, server, by_line):
+        asked = server(tensor_parallel=2), {"gpu_id": H100, "gpus": 2}
+        once, twice = (by_line(ask(Loading(Storage.LOCAL, 1e9, readers=n), asked[0], **asked[1])) for n in (1, 2))
+        assert "load.read_bytes" not in once
+        assert twice["load.read_bytes"].value == 2 * once["load.weights"].value
+        assert twice["load.read"].value == pytest.approx(2 * once["load.read"].value)
 
     def test_two_gpus_copy_half_each(self, ask, server, by_line):
         one, two = (
