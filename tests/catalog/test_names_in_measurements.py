@@ -14,7 +14,6 @@ GPU_COLUMNS = ("gpu", "gpu_or_system")
 
 # What no catalog entry is: other products, and rows that do not name theirs.
 REFUSED_GPUS = {
-    "RTX 4070 Ti",
     "N/A",
     "(Intel GPU doc)",
     "GPU shared with ComfyUI",

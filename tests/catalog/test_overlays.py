@@ -84,7 +84,7 @@ def test_a_new_gpu_without_what_planning_needs_is_told_by_the_field(load, missin
     [problem] = catalog.problems
     assert problem.field == missing
     assert problem.line == 2
-    assert len(catalog.gpus) == 155
+    assert len(catalog.gpus) == 171
 
 
 def test_a_fault_names_file_line_and_field_in_both_languages(load):

@@ -35,7 +35,7 @@ def facts(catalog):
 def test_everything_is_there_and_nothing_is_wrong_with_it(catalog):
     english = Translator(Language.ENGLISH)
     assert [english.text(problem.message) for problem in catalog.problems] == []
-    assert len(catalog.gpus) == 155
+    assert len(catalog.gpus) == 171
     assert len(catalog.instances) == 546
     assert len(catalog.models) >= 155
     sizes = {name: len(table.rows) for name, table in catalog.compatibility.items()}
@@ -336,3 +336,17 @@ def test_a_table_of_software_says_which_rows_no_document_confirms(catalog):
     cited = [row[-1] for row in catalog.compatibility["software"].rows]
     assert sum(text.endswith("(from memory)") for text in cited) == len(cited) - 1
     assert not any("from memory" in row[-1] for row in catalog.compatibility["cuda-driver"].rows)
+
+
+def test_what_is_from_memory_says_so_and_has_the_rates_of_its_kind(catalog):
+    """Cards that no document at hand lists: their sizes from memory, their tensor rates by the chip's ratio."""
+    for name, fp32 in (
+        ("nvidia-rtx-4070-ti", 40.09e12),
+        ("nvidia-rtx-3060-ti", 16.2e12),
+        ("nvidia-rtx-2080", 10.07e12),
+    ):
+        gpu = catalog.gpus[name]
+        assert gpu.known(GpuProperty.MEMORY_BYTES).fact.source.from_memory
+        assert gpu.value(GpuProperty.FP32_FLOP_PER_S) == pytest.approx(fp32)
+        ratio = gpu.value(GpuProperty.FP16_FLOP_PER_S) / fp32
+        assert ratio == pytest.approx(4 if gpu.architecture == "Turing" else 2, rel=1e-3)

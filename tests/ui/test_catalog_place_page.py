@@ -189,7 +189,7 @@ def test_the_table_follows_what_is_typed(page, names):
     found = names(page)
     assert found
     assert all("A100" in name or "H100" in name for name in found if not name.startswith("GH"))
-    assert page.table_view.bar.count.text().endswith("/ 155")
+    assert page.table_view.bar.count.text().endswith("/ 171")
     assert page.table_view.bar.chips == []
 
 
