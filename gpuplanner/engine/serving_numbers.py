@@ -30,6 +30,8 @@ from gpuplanner.engine.serving_passes import PassNumbers, dense_copies
 from gpuplanner.engine.serving_steps import decode_step, prompt_passes
 from gpuplanner.workload.serving import Serving
 
+MOST_BUSY = 0.999
+"""Share of the time that prompts may take where requests come in at a rate; above it there is none left for answers."""
 RATE_ITERATIONS = 4
 """Steps of false position for the batch that a request rate leads to; its error is then below 1 %."""
 
@@ -145,9 +147,10 @@ def _open(parts: _Parts, memory: MemoryNumbers, places: Number, rate: Number) ->
     """Requests that come in at a rate, whether others have been answered or not."""
     server = parts[2]
     resident, capacity = _resident_at_rate(parts, places, rate)
+    work = _work(parts, maximum(resident, 1.0))  # a request that is at work is one, however seldom there is any
+    capacity = minimum(capacity, MOST_BUSY / work.share_s)
     saturated = rate >= capacity
     served = minimum(rate, capacity)
-    work = _work(parts, maximum(resident, 1.0))  # a request that is at work is one, however seldom there is any
     first = serving_time.first_token_seconds_at_rate(
         work.alone_s, work.step.whole_s, server.request_s, resident, served, work.share_s
     )

@@ -65,3 +65,22 @@ def test_below_one_request_at_work_there_are_no_others(sequences: float) -> None
     assert serving_time.first_token_seconds(0.5, 0.02, 0.01, 1.0, sequences, 5.0, 1.0, 1.0) == pytest.approx(0.51)
     assert serving_time.prefill_rows(8192.0, 100.0, sequences, 1.0, 1.0) == 100.0
     assert serving_time.waiting_seconds(sequences, 1.0, 2.0) == 0.0
+
+
+@pytest.mark.parametrize(("gpu", "gpus", "rate"), [("nvidia-h200-sxm-141gb", 2, 16.0), ("nvidia-l40s", 8, 8.0)])
+@pytest.mark.parametrize("server", [Server.VLLM, Server.SGLANG, Server.TENSORRT_LLM])
+def test_prompts_that_fill_the_time_are_told_and_no_time_is_below_none(
+    server: Server, gpu: str, gpus: int, rate: float, shipped_catalog: Catalog, shipped_efficiencies: Efficiencies
+) -> None:
+    """Answers of one token are all prompts: few requests at work share no pass, many do."""
+    choice = ModelChoice(catalog_id=MODEL)
+    asked = Serving(
+        model=choice, server=server, input_tokens=3000, output_tokens=1, concurrency=None, request_rate=rate
+    )
+    machine = machine_of(MachineChoice(gpu_id=gpu, gpus=gpus), shipped_catalog, shipped_catalog.currencies)
+    model = shipped_catalog.models[MODEL].architecture
+    for tensor in (None, 1, 2):
+        workload = asked.model_copy(update={"tensor_parallel": tensor})
+        made = estimate(Plan(workload=workload), model, machine, shipped_efficiencies)
+        assert all(found > 0 for found in times(made).values())
+        assert times(made) or "serving.saturated" in {message.id for message in made.unmet}
