@@ -1,6 +1,7 @@
 """Answers a question about a plan on its machine, with the derivation of every figure where that is asked for."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpuplanner.catalog.efficiency import Efficiencies
@@ -39,11 +40,12 @@ def answered(
     """
     try:
         if not explained:
-            return question(Asking(plan, subject, machine, efficiencies, rules, own))
+            asking = Asking(plan, subject, machine, efficiencies, rules, own)
+            return _with_left_out(question(asking), asking)
         watched = WatchedEfficiencies(efficiencies)
         asking = Asking(plan, subject, machine, watched, rules, own)
         with recording() as kept:
-            answer = question(asking)
+            answer = _with_left_out(question(asking), asking)
     except MissingFactError as error:
         raise InputError(missing_fact(error)) from None
     kind = plan.workload.kind
@@ -59,3 +61,9 @@ def answered(
         return found or next((origin for find in finders if (origin := find(name, value))), None)
 
     return derived(answer, kept, find, HOLDERS)
+
+
+def _with_left_out(answer: Answer, asking: Asking) -> Answer:
+    """The answer, which says so where estimates are compared and a measurement of one of them is left out."""
+    left_out = asking.left_out()
+    return answer if left_out is None else replace(answer, remarks=(*answer.remarks, left_out))

@@ -17,7 +17,7 @@ from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.own_links import OwnLink
 from gpuplanner.engine.own_measurements import OwnMeasurement
 from gpuplanner.figures import Certainty, Figure, Origin, exact, unrecorded
-from gpuplanner.messages import msg
+from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.units import HOURS_PER_MONTH, Unit
 from gpuplanner.workload.plan import Plan
 
@@ -44,6 +44,7 @@ class Asking:
         self._rules = tuple(rules)
         self._own = tuple(own)
         self._base: Estimate | None = None
+        self._compares = False
         self._origins: dict[str, list[tuple[float, Origin]]] = {}
 
     @property
@@ -63,9 +64,21 @@ class Asking:
         Raises InputError when the plan cannot be run so.
         """
         plan = self.plan
+        self._compares = True
         if changed:
             plan = plan.model_copy(update={"workload": plan.workload.model_copy(update=changed)})
         return self._estimated(plan, machine or self.machine)
+
+    def left_out(self) -> Message | None:
+        """That what the person measured of this plan does not count, where estimates were compared; else None."""
+        if not self._own or not self._compares:
+            return None
+        try:
+            with unrecorded():
+                own = self.base.own
+        except InputError:
+            return None
+        return None if own is None or own.fact is None else msg("answers.own_left_out", file=own.fact.source.citation)
 
     def trial(self, machine: Machine, **changed: Any) -> Estimate:
         """An estimate of which nothing but its verdict and its numbers is used: no explanation leads to it."""
