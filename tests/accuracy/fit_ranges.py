@@ -45,6 +45,8 @@ BY_RUNG = {
 left out, runs speak for every rung."""
 LEAST = 0.77
 """The share that a range holds at least of all rows of its rung, runs and GPUs that were left out among them."""
+LEAST_OF_SOURCES = 0.76
+"""The share that it holds at least of new sources, each of which counts as much as another."""
 BELOW = 1.03
 """By what, as a power, the ends of a rung are beyond those of the one above it at least."""
 FACTORS = np.linspace(0.4, 3.0, 261)
@@ -106,7 +108,13 @@ def sized(rows: Sequence[Left], nominal: float = NOMINAL) -> tuple[float, float]
     if not sources:
         return low, high
     tried = [(float(low**power), float(high**power)) for power in FACTORS]
-    enough = (x for x in tried if of_new_sources(sources, *x) >= nominal and held(rows, *x) >= LEAST)
+    enough = (
+        x
+        for x in tried
+        if of_new_sources(sources, *x) >= nominal
+        and held(sources, *x, power=1.0) >= LEAST_OF_SOURCES
+        and held(rows, *x) >= LEAST
+    )
     return next(enough, tried[-1])
 
 
