@@ -16,7 +16,7 @@ from gpuplanner.figures import Certainty, Figure, Formula, Origin, Step
 from gpuplanner.messages import Message, Translator, msg
 from gpuplanner.units import Display, Unit, digits, show
 
-_TERM = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+|\b[a-z]{3,}\b(?!\()")
+_TERM = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+|\b[a-z]{3,}(?![a-z0-9_])")
 _SIGNS = str.maketrans({"·": "×", "*": "×", "/": "÷", "-": "−"})
 
 
@@ -107,7 +107,10 @@ def equation_text(equation: str, translator: Translator) -> str:
     """An equation with the names of its terms in words, as the rows below it are called."""
 
     def word(found: re.Match[str]) -> str:
-        for message_id in (f"term.{found[0]}", f"explain.word.{found[0]}"):
+        # What stands before a bracket is a function and no term, such as "max".
+        function = equation[found.end() : found.end() + 1] == "("
+        kinds = ("explain.word",) if function else ("term", "explain.word")
+        for message_id in (f"{kind}.{found[0]}" for kind in kinds):
             if translator.has(message_id):
                 return translator.text(message_id)
         return found[0].replace("_", " ")

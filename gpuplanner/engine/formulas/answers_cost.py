@@ -89,7 +89,7 @@ def replicas_for(
     return maximum(ceil(request_per_s / (capacity_per_s * (1.0 - reserve_share))), least_replicas) + 0.0
 
 
-@formula(Unit.COUNT, "24 · max(replicas), one count of replicas for each hour")
+@formula(Unit.COUNT, "24 · max(replicas)")
 def fixed_replica_hours(replicas: tuple[Number, ...]) -> Number:
     """Replica hours of a day when those of the busiest hour run all day."""
     most: Number = 0.0
@@ -100,7 +100,7 @@ def fixed_replica_hours(replicas: tuple[Number, ...]) -> Number:
 
 @formula(
     Unit.COUNT,
-    "Σ replicas + Σ max(replicas of the next hour - replicas of this hour, 0) · start_s / 3600",
+    "Σ replicas[h] + Σ max(replicas[h + 1] - replicas[h], 0) · start_s / 3600",
     "a replica is started early enough to be ready when its hour begins; after the last hour comes the first",
 )
 def elastic_replica_hours(replicas: tuple[Number, ...], start_s: Number) -> Number:

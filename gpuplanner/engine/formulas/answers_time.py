@@ -87,7 +87,7 @@ def nodes_in_repair(repair_s: Number, between_failures_s: Number) -> Number:
 
 @formula(
     Unit.COUNT,
-    "least count whose Poisson probability with mean waiting_nodes reaches wanted_share",
+    "min(n): P(X ≤ n) ≥ wanted_share, X ~ Poisson(waiting_nodes)",
     "failures that know nothing of each other: a Poisson distribution",
 )
 def spare_nodes(waiting_nodes: float, wanted_share: float) -> float:

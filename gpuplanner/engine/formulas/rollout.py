@@ -14,8 +14,8 @@ DEGREES = (4.0, 2.0, 1.0)
 
 @formula(
     Unit.COUNT,
-    "smallest of 1, 2, 4, 8 with (server_weight_bytes + sequence_bytes) / it ≤ rollout_share · usable_bytes,"
-    " at most gpus_per_node",
+    "min(n, gpus_per_node), n = min(1, 2, 4, 8): (server_weight_bytes + sequence_bytes) / n ≤ rollout_share ·"
+    " usable_bytes",
     "a replica takes as few GPUs as hold it",
 )
 def rollout_ranks(

@@ -13,8 +13,8 @@ def stored_bytes(parameters: Number, bits_per_weight: Number) -> Number:
 
 @formula(
     Unit.BYTE,
-    "dense_copies · (head_bytes + embedding_bytes + beside_bytes); of the first two the larger where"
-    " pipeline_parallel > 1",
+    "dense_copies · (max(head_bytes, embedding_bytes) + min(head_bytes, embedding_bytes) · (pipeline_parallel ≤ 1) +"
+    " beside_bytes)",
     "the first stage has the embedding, the last one the output projection",
 )
 def edge_bytes(

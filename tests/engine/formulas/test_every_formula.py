@@ -11,6 +11,7 @@ import pytest
 
 from gpuplanner.catalog import parameters
 from gpuplanner.engine import formulas
+from gpuplanner.engine.explaining import equation_text
 from gpuplanner.engine.formulas.terms import TERM_UNITS
 from gpuplanner.figures import described
 from gpuplanner.messages import Language, Translator
@@ -50,6 +51,21 @@ def test_an_equation_names_every_term(formula):
     equation = described(formula).equation
     assert equation
     assert [n for n in inspect.signature(formula).parameters if n not in WORD.findall(equation)] == []
+
+
+IN_ENGLISH_TOO = set("max min floor ceil sqrt log token rank logit logits beam all to reduce".split())
+"""Names of functions, and words that people of the field write in English between Chinese ones."""
+
+
+@pytest.mark.parametrize("formula", FORMULAS, ids=lambda f: f.__name__)
+def test_an_equation_has_no_english_words_in_chinese(formula):
+    said = equation_text(described(formula).equation, Translator(Language.CHINESE))
+    assert set(re.findall(r"(?<![A-Za-z])[a-z]{2,}(?![A-Za-z])", said)) - IN_ENGLISH_TOO == set()
+
+
+def test_a_function_in_an_equation_is_no_term():
+    english = Translator(Language.ENGLISH)
+    assert equation_text("max(replicas) + elements²", english) == f"max({english.text('term.replicas')}) + elements²"
 
 
 @pytest.mark.parametrize("formula", FORMULAS, ids=lambda f: f.__name__)
