@@ -97,10 +97,10 @@ class ServingSpace:
         return Prepared(machine, len(ways.nodes), _Ways(ways, alone, networked, server, found.rung))
 
     def compute(self, block: Sequence[Prepared]) -> Sequence[Computed]:
-        """A row a layout, a column a number of copies: what does not depend on that is worked out once a layout."""
+        """Tables of a row a number of copies, a column a layout: what no copies change is worked out once a layout."""
         prepared: list[_Ways] = [p.ways for p in block]
         counts = [len(p.ways.nodes) // len(COPIES) for p in prepared]
-        place = np.repeat(np.arange(len(prepared)), counts)[:, None]
+        place = np.repeat(np.arange(len(prepared)), counts)
         # What the cache crosses between workers depends on how many nodes there are, whatever a replica spans.
         spans = np.concatenate([(_by_layout(p.ways.nodes_of_replica) > 1) | self._apart for p in prepared])
         gpus = stack([numbers for p in prepared for numbers in (p.alone, p.networked)], equal_as_floats=True)
@@ -110,7 +110,7 @@ class ServingSpace:
         readers = ("prefill_workers",) if self._apart else ()
         way = WayNumbers(
             **{
-                name: np.concatenate([shaped(getattr(p.ways, name)) for p in prepared])
+                name: np.ascontiguousarray(np.concatenate([shaped(getattr(p.ways, name)) for p in prepared], axis=-1))
                 for shaped, names in (
                     (_by_layout, ("tensor_parallel", "pipeline_parallel", *split)),
                     (_by_copies, ("replicas", *readers)),
@@ -120,7 +120,7 @@ class ServingSpace:
         )
         gpu = take(gpus, 2 * place + spans)
         found = serving_numbers(self._model, gpu, take(servers, place), self._load, way)
-        columns = _columns(found, way, (len(place), len(COPIES)))
+        columns = _columns(found, way, (len(COPIES), len(place)))
         ends = np.cumsum(counts) * len(COPIES)
         return [
             self._computed(p, found.memory, columns, slice(end - len(p.ways.nodes), end))
@@ -240,13 +240,13 @@ class ServingSpace:
 
 
 def _by_copies(column: Array) -> Array:
-    """A column of ways as a table: a row a layout, a column a number of copies."""
-    return column.reshape(-1, len(COPIES))
+    """A column of ways as a table: a row a number of copies, a column a layout."""
+    return column.reshape(-1, len(COPIES)).T
 
 
 def _by_layout(column: Array) -> Array:
-    """A column of ways that differs between layouts only, as a table of one column."""
-    return _by_copies(column)[:, :1]
+    """A column of ways that differs between layouts only, a value for each."""
+    return column[:: len(COPIES)]
 
 
 def _columns(found: ServingNumbers, way: WayNumbers, shape: tuple[int, int]) -> Mapping[str, Array]:
@@ -264,7 +264,7 @@ def _columns(found: ServingNumbers, way: WayNumbers, shape: tuple[int, int]) -> 
         "request_per_s": found.request_per_s,
         "output_tokens_per_s": found.output_tokens_per_s,
     }
-    return {name: np.broadcast_to(column, shape).ravel() for name, column in kept.items()}
+    return {name: np.broadcast_to(column, shape).T.ravel() for name, column in kept.items()}
 
 
 def _first_of_each(passing: Array) -> Array:

@@ -54,6 +54,19 @@ class _Ways:
 
 
 @dataclass(frozen=True, slots=True)
+class _Own:
+    """Those layouts that fit into one size of memory: their rows, and which they are of a table of more.
+
+    `among` is None where they are all of it.
+    """
+
+    rows: Array
+    needed: Array
+    nodes: Array
+    among: Array | None
+
+
+@dataclass(frozen=True, slots=True)
 class _Results:
     """Those layouts of one machine that fit: `rows` of its `ways`."""
 
@@ -152,22 +165,28 @@ class TrainingSpace:
         needed = np.broadcast_to(np.asarray(held.memory.needed), layouts.nodes.shape)
         memories = {float(each.hardware.usable_bytes) for each in machines}
         judged = {usable: self._checked(layouts, needed, usable) for usable in memories}
-        checked = [judged[float(each.hardware.usable_bytes)] for each in machines]
         fits = [left for _, left in judged.values() if not isinstance(left, Failure)]
         rows = np.flatnonzero(np.logical_or.reduce(fits)) if fits else np.zeros(0, dtype=np.intp)
-        timed = [each for each, (_, left) in zip(machines, checked, strict=True) if not isinstance(left, Failure)]
-        table = iter(self._timed(timed, layouts, held, rows) if timed else ())
-        for each, (checks, left) in zip(machines, checked, strict=True):
-            if isinstance(left, Failure):
-                yield Computed(checks, layouts.nodes, None, None)
+        own = {
+            usable: _Own(rows, needed[rows], layouts.nodes[rows], None)
+            if left[rows].all()
+            else _Own(np.flatnonzero(left), needed[left], layouts.nodes[left], left[rows])
+            for usable, (_, left) in judged.items()
+            if not isinstance(left, Failure)
+        }
+        table = iter(self._timed([each for each in machines if float(each.hardware.usable_bytes) in own], held, rows))
+        for each in machines:
+            usable = float(each.hardware.usable_bytes)
+            if usable in own:
+                yield self._computed(layouts.ways, usable, own[usable], next(table))
             else:
-                own = left[rows]
-                yield self._computed(each, rows[own], needed, *(column[own] for column in next(table)))
+                yield Computed(judged[usable][0], layouts.nodes, None, None)
 
-    def _timed(
-        self, machines: Sequence[_Ways], layouts: _Layouts, held: HeldNumbers, rows: Array
-    ) -> Iterator[tuple[Array, Array, Array]]:
-        """By machine the tokens a second, seconds of a step and utilisation of these rows of the layouts."""
+    def _timed(self, machines: Sequence[_Ways], held: HeldNumbers, rows: Array) -> Iterator[Sequence[Array]]:
+        """By machine the tokens a second, seconds of a step, utilisation and seconds of the job of these layouts."""
+        if not machines:
+            return iter(())
+        layouts = machines[0].layouts
         software = tabled([each.software for each in machines])
         hardware = replace(tabled([each.hardware for each in machines]), gpus=layouts.gpus[rows])
         numbers = rate_numbers(
@@ -180,9 +199,10 @@ class TrainingSpace:
             taken(held.rollout, rows),
         )
         shape = len(machines), len(rows)
-        columns = numbers.tokens_per_s, numbers.time.step, numbers.mfu
-        rate, step_s, mfu = (np.broadcast_to(np.asarray(column), shape) for column in columns)
-        return zip(rate, step_s, mfu, strict=True)
+        columns = [numbers.tokens_per_s, numbers.time.step, numbers.mfu]
+        if self._workload.tokens_in_all is not None:
+            columns.append(job_seconds(self._workload.tokens_in_all, numbers.tokens_per_s))
+        return zip(*(np.broadcast_to(np.asarray(column), shape) for column in columns), strict=True)
 
     def _held(self, ways: _Ways) -> HeldNumbers:
         """What layouts take of memory. Of a machine it depends on how many GPUs a node has, unless some generate."""
@@ -204,14 +224,13 @@ class TrainingSpace:
             checks.append(Check(Broken.MAX_GPUS, layouts.gpus, float(constraints.max_gpus), Unit.COUNT))
         return checks, passing(np.ones(layouts.nodes.shape, dtype=bool), checks)
 
-    def _computed(self, ways: _Ways, rows: Array, needed: Array, rate: Array, step_s: Array, mfu: Array) -> Computed:
-        """What is known of one machine: `rows` of its layouts fit, and have a rate, a time and a utilisation."""
-        layouts = ways.layouts
-        results = _Results(layouts.ways, rows, needed[rows], float(ways.hardware.usable_bytes), step_s, rate, mfu)
-        tokens, deadline = self._workload.tokens_in_all, self._workload.deadline_s
-        job_s = None if tokens is None else np.asarray(job_seconds(tokens, rate))
+    def _computed(self, ways: TrainingWays, usable: float, own: _Own, columns: Sequence[Array]) -> Computed:
+        """What is known of one machine: its own of the layouts that fit, with a rate, a time and a utilisation."""
+        rate, step_s, mfu, *jobs = columns if own.among is None else [column[own.among] for column in columns]
+        results = _Results(ways, own.rows, own.needed, usable, step_s, rate, mfu)
+        job_s, deadline = jobs[0] if jobs else None, self._workload.deadline_s
         in_time = [Check(Broken.DEADLINE, job_s, deadline, Unit.SECOND)] if deadline and job_s is not None else []
-        return Computed(in_time, layouts.nodes[rows], job_s, results)
+        return Computed(in_time, own.nodes, job_s, results)
 
     def _candidate(self, machine: Machine, computed: Computed, found: _Results, place: int) -> Candidate:
         way = found.ways[int(found.rows[place])]
