@@ -108,7 +108,10 @@ class Picker(Popup):
         at = below
         if below.y() + self.sizeHint().height() > screen.bottom():
             at = owner.mapToGlobal(QPoint(0, -self.sizeHint().height() - 3))
-        at.setX(max(screen.left(), min(at.x(), screen.right() - self.width())))
+        # Within its window too, where that is wide enough: beyond the edge it would belong to another one.
+        window = owner.window().frameGeometry()
+        right = min(screen.right(), max(window.right(), window.left() + self.width()))
+        at.setX(max(screen.left(), min(at.x(), right - self.width())))
         at.setY(max(screen.top(), at.y()))
         self.move(at)
         self.show()

@@ -53,7 +53,10 @@ def test_an_equation_names_every_term(formula):
     assert [n for n in inspect.signature(formula).parameters if n not in WORD.findall(equation)] == []
 
 
-IN_ENGLISH_TOO = set("max min floor ceil sqrt log token rank logit logits beam all to reduce".split())
+IN_ENGLISH_TOO = {
+    "max", "min", "floor", "ceil", "sqrt", "log",
+    "token", "rank", "logit", "logits", "beam", "all", "to", "reduce",
+}  # fmt: skip
 """Names of functions, and words that people of the field write in English between Chinese ones."""
 
 

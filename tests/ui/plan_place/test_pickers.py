@@ -1,8 +1,11 @@
 """What the pickers of the Plan place offer, and in which order."""
 
 import pytest
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from gpuplanner.catalog.entries import GpuProperty
+from gpuplanner.messages import msg
+from gpuplanner.ui.plan_place.picker import Picker
 from gpuplanner.ui.plan_place.pickers import limit_items, model_items
 from gpuplanner.ui.plan_place.wizard.fields import limit_fields
 from gpuplanner.units import GIB
@@ -29,3 +32,19 @@ def test_gpus_say_their_memory_and_are_found_by_it(shipped_catalog, appearance):
     h100 = next(item for item in every if item.id == "nvidia-h100-sxm5-80gb")
     assert h100.detail.startswith("80")
     assert {i.id for i in limit_items(field, shipped_catalog, "h100 80GB", appearance)} <= {i.id for i in every}
+
+
+def test_a_picker_stays_within_its_window(qtbot, appearance):
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(640, 400)
+    owner = QPushButton("Change", window)
+    owner.move(560, 40)
+    window.show()
+    qtbot.waitExposed(window)
+    picker = Picker(appearance, lambda _query: (), msg("planui.search"), msg("planui.nothing_found"), parent=owner)
+    picker.open_below(owner, 420)
+    assert picker.width() == 420
+    assert window.frameGeometry().left() <= picker.x()
+    assert picker.geometry().right() <= window.frameGeometry().right()
+    picker.close()
