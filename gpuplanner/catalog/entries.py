@@ -121,6 +121,7 @@ class InstanceProperty(StrEnum):
     VCPUS = "vcpus"
     RAM_BYTES = "ram_bytes"
     LOCAL_STORAGE_BYTES = "local_storage_bytes"
+    LOCAL_STORAGE_BYTES_PER_S = "local_storage_bytes_per_s"
     NETWORK_BIT_PER_S = "network_bit_per_s"
     GPU_MEMORY_BYTES_EACH = "gpu_memory_bytes_each"
 

@@ -39,6 +39,9 @@ INSTANCE_NUMBERS = {
         InstanceProperty.RAM_BYTES, Unit.BYTE, GIB, Basis(per=Per.NODE, memory=MemoryKind.NOMINAL), 0.25, 100_000
     ),
     "local_storage_gb": SizeField(InstanceProperty.LOCAL_STORAGE_BYTES, Unit.BYTE, GB, _NODE, 1, 10_000_000),
+    "local_storage_gb_per_s": SizeField(
+        InstanceProperty.LOCAL_STORAGE_BYTES_PER_S, Unit.BYTE_PER_S, GB, _NODE, 0.01, 10_000
+    ),
     "network_gbit_per_s": SizeField(
         InstanceProperty.NETWORK_BIT_PER_S,
         Unit.BIT_PER_S,

@@ -89,7 +89,7 @@ def feed_of(workload: object, sample: Sample, machine: Machine, efficiencies: Ef
     """The feed of a workload on one node; None where nobody says where its data lie and no CPU prepares them."""
     if not isinstance(workload, ReadsData):
         return None
-    rate, read = _storage(workload, efficiencies)
+    rate, read = _storage(workload, machine.host, efficiencies)
     reads = sample.stored_bytes > 0 and rate < UNLIMITED
     if not reads and not sample.per_core_s:
         return None
@@ -121,7 +121,7 @@ def host_of(workload: object, machine: Machine, efficiencies: Efficiencies | Non
     if isinstance(workload, PreparesData) and workload.vcpus is not None:
         host = replace(host, vcpus=float(workload.vcpus))
     if isinstance(workload, ReadsData) and efficiencies is not None:
-        rate, _ = _storage(workload, efficiencies)
+        rate, _ = _storage(workload, machine.host, efficiencies)
         nodes = 1 if workload.data_storage is Storage.SHARED else machine.nodes
         if rate < UNLIMITED:
             host = replace(host, storage_bytes_per_s=rate * nodes)
@@ -239,11 +239,17 @@ def _slower(feed: Feed, read: float, prepare: float | None = None) -> Feed:
     )
 
 
-def _storage(workload: ReadsData, efficiencies: Efficiencies) -> tuple[float, Ends]:
-    """What the storage gives to one node (all of them, where it is shared), and the ends of reading times."""
-    if workload.storage_bytes_per_s is not None:
+def _storage(workload: ReadsData, host: Host, efficiencies: Efficiencies) -> tuple[float, Ends]:
+    """What the storage gives to one node (all of them, where it is shared), and the ends of reading times.
+
+    What the plan says, else what the offer says of its own drives, else the rule of thumb for that kind of storage.
+    """
+    stated = workload.storage_bytes_per_s
+    if stated is None and workload.data_storage is Storage.LOCAL:
+        stated = host.local_bytes_per_s
+    if stated is not None:
         off = efficiencies.constants(HOST, "reading range")
-        return workload.storage_bytes_per_s, Ends(off["low"], off["high"])
+        return stated, Ends(off["low"], off["high"])
     if workload.data_storage is None:
         return UNLIMITED, Ends(1.0, 1.0)
     rule = efficiencies.constants(STORAGES, f"storage {workload.data_storage.value}")

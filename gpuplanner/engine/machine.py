@@ -23,13 +23,15 @@ class Topology(StrEnum):
 class Host:
     """What surrounds the GPUs of one node; None is not known.
 
-    `storage_bytes_per_s`: what a run reads on all its nodes together, which the plan says and no offer does.
+    `local_bytes_per_s`: what its own drives read; `storage_bytes_per_s`: what a run reads on all its nodes together,
+    as the plan says where its data lie.
     """
 
     vcpus: float | None = None
     ram_bytes: float | None = None
     local_storage_bytes: float | None = None
     network_bytes_per_s: float | None = None
+    local_bytes_per_s: float | None = None
     storage_bytes_per_s: float | None = None
 
 

@@ -227,6 +227,7 @@ def _host(instance: Instance) -> Host:
         values.get(InstanceProperty.RAM_BYTES),
         values.get(InstanceProperty.LOCAL_STORAGE_BYTES),
         None if network is None else network / 8.0,
+        values.get(InstanceProperty.LOCAL_STORAGE_BYTES_PER_S),
     )
 
 

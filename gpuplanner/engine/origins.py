@@ -55,6 +55,11 @@ FIELDS_OF_TERM = {
 """Terms that several inputs of a person can stand behind."""
 GPU_TERMS = {"power_limit_w": GpuProperty.POWER_W}
 """Terms of formulas that a fact of a GPU has another name for."""
+HOST_TERMS = {
+    "vcpus": InstanceProperty.VCPUS,
+    "storage_bytes_per_s": InstanceProperty.LOCAL_STORAGE_BYTES_PER_S,
+}
+"""Terms of formulas that an offer states of its host."""
 NETWORK_TERMS = frozenset({"network_bytes_per_s", "node_network_bytes_per_s"})
 BILLING_MONTH = "hours_per_month"
 NO_LIMIT = 1e29
@@ -202,10 +207,10 @@ def _from_machine(name: str, value: float, machine: Machine) -> Origin | None:
     chosen = {"nodes": machine.nodes, "gpus": machine.gpus, "gpus_per_node": machine.gpus_per_node}
     if name in chosen and _same(value, chosen[name]):
         return Origin(Certainty.USER, note=msg("explain.from_machine"))
-    if name == "vcpus" and machine.instance is not None:
-        threads = machine.instance.properties.get(InstanceProperty.VCPUS)
-        if threads is not None and _same(value, threads.value):
-            return _read(threads.fact)
+    own = HOST_TERMS.get(name)
+    stated = machine.instance.properties.get(own) if machine.instance and own else None
+    if stated is not None and _same(value, stated.value):
+        return _read(stated.fact)
     network = machine.instance.properties.get(InstanceProperty.NETWORK_BIT_PER_S) if machine.instance else None
     if network is not None and name in NETWORK_TERMS and _same(value * 8.0, network.value):
         return _read(network.fact)

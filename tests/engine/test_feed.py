@@ -9,18 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpuplanner.catalog.overlays import overlay_files
+from gpuplanner.catalog.reading import load_catalog
 from gpuplanner.engine.changes import advised
 from gpuplanner.engine.estimate import Estimate, Limit
 from gpuplanner.engine.estimating import estimate, explain
 from gpuplanner.engine.feed import LIMITS
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machine import Host
-from gpuplanner.engine.machines import bare
+from gpuplanner.engine.machines import bare, machine_of
 from gpuplanner.engine.search.searching import search
 from gpuplanner.figures import Certainty, Rung, Step
+from gpuplanner.paths import shipped
 from gpuplanner.units import GB
 from gpuplanner.workload.model_choice import ModelChoice
-from gpuplanner.workload.plan import Constraints, Plan
+from gpuplanner.workload.plan import Constraints, MachineChoice, Plan
 from gpuplanner.workload.reads_data import Storage
 from tests.engine.any_plans import check_figures, check_way
 
@@ -355,3 +358,64 @@ def test_threads_of_each_machine_count_in_a_search(shipped_catalog, shipped_effi
             assert made.metrics["step_s"].value == pytest.approx(candidate.metrics["step_s"], rel=1e-9)
             assert known or share(made, Limit.CPU) == 0
     assert seen[True] > 5
+
+
+@pytest.fixture
+def private(tmp_path, shipped_catalog):
+    """A catalog in which one offer says what its own drives read: 200 MB/s."""
+    offer = shipped_catalog.instances["aws/p4d.24xlarge"]
+    own = tmp_path / "overlays"
+    own.mkdir()
+    (own / "drives.csv").write_text(
+        "id,provider,name,gpu,gpu_count,local_storage_gb_per_s\n"
+        f"{offer.id},{offer.provider},{offer.name},{offer.gpu_text},{offer.gpu_count},0.2\n",
+        encoding="utf-8",
+    )
+    catalog = load_catalog(shipped("catalogs"), overlay_files(own))
+    assert catalog.problems == ()
+    return catalog
+
+
+def resnet_on(catalog, efficiencies, how: Any = estimate, **fields: Any) -> Estimate:
+    machine = machine_of(MachineChoice(instance_id="aws/p4d.24xlarge"), catalog, catalog.currencies)
+    work = {"kind": "vision", "job": "training", "data": "gpu", "image_bytes": 500e3, "batch": 256} | fields
+    made: Estimate = how(
+        Plan.model_validate({"workload": work}),
+        catalog.models["torchvision/resnet50"].network,
+        machine,
+        efficiencies,
+    )
+    return made
+
+
+def test_what_an_offer_says_of_its_drives_stands_before_the_rule(private, shipped_efficiencies):
+    made = resnet_on(private, shipped_efficiencies, how=explain, data_storage="local")
+    assert made.metrics["images_per_s"].value == pytest.approx(0.2e9 / 500e3)
+    assert made.limits[0][0] is Limit.STORAGE
+    waited = next(part.figure for part in made.time if part.id == "data_read")
+    assert "drives.csv" in str(sources(waited.derivation))
+    stated = resnet_on(private, shipped_efficiencies, data_storage="local", storage_bytes_per_s=0.4e9)
+    assert stated.metrics["images_per_s"].value == pytest.approx(0.4e9 / 500e3)
+    elsewhere = resnet_on(private, shipped_efficiencies, data_storage="network")
+    assert elsewhere.metrics["images_per_s"].value == pytest.approx(0.6e9 / 500e3)
+    assert not {part.id for part in resnet_on(private, shipped_efficiencies).time} & {"data_read"}
+
+
+def sources(step: Step | None) -> list[str]:
+    """The citations of everything below a step."""
+    found = []
+    for argument in step.arguments if step else ():
+        found += sources(argument.step)
+        if argument.origin is not None and argument.origin.fact is not None:
+            found.append(f"{argument.origin.fact.source.id} {argument.origin.fact.source.citation}")
+    return found
+
+
+def test_offers_whose_drives_differ_are_told_apart_in_a_search(private, shipped_efficiencies):
+    work = {"kind": "vision", "job": "training", "data": "gpu", "image_bytes": 500e3, "data_storage": "local"}
+    plan = Plan.model_validate({"workload": work | {"batch": 256}})
+    network = private.models["torchvision/resnet50"].network
+    found = search(plan, network, private, shipped_efficiencies, private.currencies)
+    rates = {c.machine.instance.id: c.metrics["images_per_s"] for c in found.candidates if c.machine.instance}
+    assert rates["aws/p4d.24xlarge"] == pytest.approx(0.2e9 / 500e3)
+    assert max(rates.values()) > 5 * rates["aws/p4d.24xlarge"]

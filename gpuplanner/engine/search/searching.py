@@ -28,7 +28,7 @@ from gpuplanner.engine.support import unsupported
 from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.workload.plan import Constraints, Plan
-from gpuplanner.workload.reads_data import PreparesData
+from gpuplanner.workload.reads_data import PreparesData, ReadsData
 
 BLOCK_ROWS = 65_536
 """Ways computed at once: arrays of this length fit the second-level cache (measured: 30,000–130,000 are fastest)."""
@@ -131,7 +131,8 @@ def _prepared(plan: Plan, space: Space, machine: Machine, software: Software) ->
 def hardware_of(machine: Machine, workload: object) -> Hardware:
     """What decides how fast a machine is: two offers that agree in it run the same plan alike.
 
-    Its CPU counts where a step may wait for the data that it prepares, unless the plan says what of it may be used.
+    Its CPU counts where a step may wait for the data that it prepares, unless the plan says what of it may be used;
+    so do its own drives where data are read.
     """
     waits = isinstance(workload, PreparesData) and workload.prepares and workload.vcpus is None
     return (
@@ -142,6 +143,7 @@ def hardware_of(machine: Machine, workload: object) -> Hardware:
         machine.link_bytes_per_s,
         machine.host.network_bytes_per_s,
         machine.host.vcpus if waits else None,
+        machine.host.local_bytes_per_s if isinstance(workload, ReadsData) else None,
     )
 
 

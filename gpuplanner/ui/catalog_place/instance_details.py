@@ -12,7 +12,7 @@ P = InstanceProperty
 
 def instance_groups(instance: Instance, gpu: Gpu | None) -> tuple[FactGroup, ...]:
     """Everything that is known of an instance. `gpu` is the one of the catalog that it has, where that is certain."""
-    host = (P.VCPUS, P.RAM_BYTES, P.LOCAL_STORAGE_BYTES)
+    host = (P.VCPUS, P.RAM_BYTES, P.LOCAL_STORAGE_BYTES, P.LOCAL_STORAGE_BYTES_PER_S)
     return groups(
         FactGroup(msg("catalogui.group.prices"), tuple(_prices(instance))),
         FactGroup(msg("catalogui.group.gpus"), tuple(_gpus(instance, gpu))),
