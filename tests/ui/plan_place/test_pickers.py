@@ -34,6 +34,7 @@ def test_gpus_say_their_memory_and_are_found_by_it(shipped_catalog, appearance):
     assert {i.id for i in limit_items(field, shipped_catalog, "h100 80GB", appearance)} <= {i.id for i in every}
 
 
+@pytest.mark.qt_log_ignore("does not support grabbing the keyboard", extend=True)
 def test_a_picker_stays_within_its_window(qtbot, appearance):
     window = QWidget()
     qtbot.addWidget(window)
