@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpuplanner.engine.formulas import serving_pool
+from gpuplanner.engine.ranges import Spread, widened
 from gpuplanner.engine.serving_figures import Spreads, rate_figure, spreads_of, time_figure, with_certain_part
 from gpuplanner.engine.serving_figures import beside_weights as beside
 from gpuplanner.engine.serving_numbers import ServingNumbers
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext, outcome_of, refusal
+from gpuplanner.engine.validation.serving_options import ONE_DRAFT, may_have_drafted
 from gpuplanner.engine.validation.serving_rows import LMDEPLOY, PlacedRow, placed
 from gpuplanner.figures import Figure
 from gpuplanner.messages import msg
@@ -55,6 +57,8 @@ class ServingRows:
         result = place.result()
         alone = place.load.concurrency == 1
         spreads = spreads_of(context.efficiencies, place.found.rung, alone, server=place.profile)
+        if may_have_drafted(row, place.model):
+            spreads = _drafted_or_not(spreads)
         prompt_s, token_s, per_s = _ideals(place, result)
         ideals = {FIRST: prompt_s * MS, TOKEN: token_s * MS, PREFILL: place.load.input_tokens / prompt_s, OUTPUT: per_s}
         kin = f"{place.machine.gpu.id} {place.precision} {place.way.tensor_parallel:g}"
@@ -67,6 +71,16 @@ class ServingRows:
             figure, scale = _figure(row, metric, place, result, spreads)
             ideal = float(ideals.get(metric, 0.0))
             yield outcome_of(row, family, metric, figure, scale=scale, kin=kin, ideal=ideal)
+
+
+def _drafted_or_not(spreads: Spreads) -> Spreads:
+    """The spreads of a row that does not say whether tokens were drafted: then a step may have given two."""
+    why = msg("validation.drafting_not_stated")
+
+    def either(spread: Spread) -> Spread:
+        return widened(spread, min(1.0 / ONE_DRAFT / spread.low, 1.0), 1.0, why)
+
+    return replace(spreads, token=either(spreads.token), rate=either(spreads.rate))
 
 
 def _figure(row: Row, metric: str, place: PlacedRow, result: ServingNumbers, spreads: Spreads) -> tuple[Figure, float]:

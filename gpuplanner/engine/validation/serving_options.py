@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.engine.validation.rows import Row
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.serving import Speculation
@@ -46,6 +47,16 @@ WORKERS = (
 """How many workers of each kind there were; where their degrees are told too, they have to be the same."""
 
 
+SAID_NOT = re.compile(
+    rf"{_SUBJECT}[\w/ -]{{0,40}}?(?:not (?:used|enabled)|\boff\b|disabled)"
+    rf"|{_SUBJECT}\s*=\s*(?:0|false|none|off)\b|\b(?:no|not|without|w/o) {_SUBJECT}",
+    re.IGNORECASE,
+)
+"""What says that nothing drafted."""
+ONE_DRAFT = 2.0
+"""Tokens that a step gives at most where one is drafted, as prediction layers do by themselves."""
+
+
 @dataclass(frozen=True, slots=True)
 class Workers:
     """Workers that only read prompts and those that answer; `tensor_parallel` of each, None where it is not told."""
@@ -53,6 +64,12 @@ class Workers:
     readers: int
     answering: int
     tensor_parallel: int | None
+
+
+def may_have_drafted(row: Row, model: ModelArchitecture) -> bool:
+    """Whether a server's row of a model with layers that predict further tokens leaves open if they ran."""
+    servers = row.text("mode") == "online" and bool(model.extra_parameters)
+    return servers and not SAID_NOT.search(row.text("notes")) and not drafting_of(row)
 
 
 def drafting_of(row: Row) -> dict[str, Any]:

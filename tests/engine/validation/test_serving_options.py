@@ -8,8 +8,9 @@ from gpuplanner.catalog.catalog import Catalog
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.names import names_of
 from gpuplanner.engine.validation.names import ResolvedNames
-from gpuplanner.engine.validation.rows import Row, ValidationContext
-from gpuplanner.engine.validation.serving_options import Workers, drafting_of, workers_of
+from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext
+from gpuplanner.engine.validation.serving import ServingRows
+from gpuplanner.engine.validation.serving_options import Workers, drafting_of, may_have_drafted, workers_of
 from gpuplanner.engine.validation.serving_rows import placed
 from gpuplanner.messages import InputError
 from gpuplanner.workload.serving import Speculation
@@ -42,6 +43,40 @@ def row(notes: str, **cells: str) -> Row:
 )
 def test_drafting_is_taken_as_it_is_said(notes: str, expected: dict[str, Any]) -> None:
     assert drafting_of(row(notes)) == expected
+
+
+@pytest.mark.parametrize(
+    ("notes", "model", "open_"),
+    [
+        ("speculative/MTP use not recorded; TTFT/TPOT statistic not stated", "deepseek-r1", True),
+        ("", "deepseek-r1", True),
+        ("without MTP", "deepseek-r1", False),
+        ("mtp=2", "deepseek-r1", False),
+        ("speculative/MTP use not recorded", "llama3.1-8b", False),
+    ],
+)
+def test_a_row_of_a_model_that_predicts_further_tokens_may_leave_open_if_it_did(
+    notes: str, model: str, open_: bool, shipped_catalog: Catalog, shipped_efficiencies: Efficiencies
+) -> None:
+    """Then a step may have given two tokens, and only the low end of a token's time moves."""
+    names = ResolvedNames(shipped_catalog, names_of(shipped_catalog))
+    context = ValidationContext(names, shipped_efficiencies, shipped_catalog.gpus, shipped_catalog.models)
+    cells = {"model": model, "n_gpus": "8", "tp": "8", "weight_precision": "fp8", "tpot_ms": "10", "ttft_ms": "100"}
+    open_row = row(notes, **cells)
+    architecture = context.names.model(model).architecture
+    assert architecture is not None
+    assert may_have_drafted(open_row, architecture) is open_
+    told = {o.metric: o for o in ServingRows().predict(open_row, context)}
+    token, first = told["tpot_ms"], told["ttft_ms"]
+    assert (reach(token) == pytest.approx(0.5)) is open_
+    assert reach(first) != pytest.approx(0.5)
+
+
+def reach(outcome: Outcome) -> float:
+    """The low end of a range as a factor."""
+    assert isinstance(outcome.predicted, float)
+    assert outcome.low is not None
+    return outcome.low / outcome.predicted
 
 
 @pytest.mark.parametrize("notes", ["speculative decoding", "with a draft model"])
