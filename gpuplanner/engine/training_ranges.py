@@ -9,8 +9,6 @@ from gpuplanner.messages import msg
 from gpuplanner.workload.training import Method, Training, TrainingObjective
 
 TABLE = "training_ranges"
-PRETRAINING = frozenset({Method.PRETRAINING, Method.FULL})
-"""Methods that train all weights: one family of ranges, adapters the other."""
 OTHER_LOW, OTHER_HIGH = 0.9, 1.15
 """By so much more may a number be off for an objective that no measurement is of."""
 LEAST_SAMPLE_SHARE = 0.25
@@ -29,13 +27,17 @@ def spread_of(efficiencies: Efficiencies, family: str, rung: Rung) -> Spread:
 
 def memory_spread_of(workload: Training, efficiencies: Efficiencies) -> Spread:
     """The spread of memory."""
-    family = "pretraining memory" if workload.method in PRETRAINING else "fine-tuning memory"
-    return beside(workload, spread_of(efficiencies, family, Rung.SAME_ARCHITECTURE))
+    return beside(workload, spread_of(efficiencies, f"{kind_of(workload.method)} memory", Rung.SAME_ARCHITECTURE))
 
 
 def time_family(workload: Training) -> str:
     """The family of ranges that the time of a step belongs to."""
-    return "pretraining time" if workload.method in PRETRAINING else "fine-tuning time"
+    return f"{kind_of(workload.method)} time"
+
+
+def kind_of(method: Method) -> str:
+    """What the families of ranges tell apart: data and software of fine-tuning differ from those of pre-training."""
+    return "pretraining" if method is Method.PRETRAINING else "fine-tuning"
 
 
 def beside(workload: Training, spread: Spread) -> Spread:

@@ -15,7 +15,7 @@ import numpy as np
 from gpuplanner.catalog.efficiency import read_efficiencies
 from gpuplanner.catalog.names import names_of
 from gpuplanner.catalog.reading import load_catalog
-from gpuplanner.engine.training_ranges import PRETRAINING
+from gpuplanner.engine.training_ranges import kind_of
 from gpuplanner.engine.validation.families import row_outcomes
 from gpuplanner.engine.validation.names import ResolvedNames
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext
@@ -36,10 +36,10 @@ def outcomes(path: Path, context: ValidationContext) -> list[Outcome]:
     return [o for o in found if not o.refused]
 
 
-def kinds(path: Path) -> dict[str, bool]:
-    """By row, whether it trains all weights, as the families of ranges tell runs apart."""
+def kinds(path: Path) -> dict[str, str]:
+    """By row, which of the families of ranges it is of."""
     with path.open(encoding="utf-8") as file:
-        return {cells["id"]: METHODS.get(cells["kind"]) in PRETRAINING for cells in csv.DictReader(file)}
+        return {cells["id"]: kind_of(METHODS[cells["kind"]]) for cells in csv.DictReader(file)}
 
 
 def main() -> None:
@@ -60,12 +60,13 @@ def main() -> None:
     for says in ("ok", "oom"):
         told = [o for o in found if o.metric == OUTCOME and o.measured == says]
         say(f"measured {says}: {len(told)}, of them told so {sum(o.predicted == says for o in told)}")
-    pretrained = kinds(ROWS)
-    for family, is_of in (("pretraining memory", True), ("fine-tuning memory", False)):
+    kind_by_row = kinds(ROWS)
+    for kind in ("pretraining", "fine-tuning"):
+        family = f"{kind} memory"
         speaking = [
             Left(o.file, o.id, MEMORY, SOURCE, o.source, family, "", -o.log_ratio)
             for o in found
-            if o.metric == MEMORY and o.log_ratio is not None and pretrained[o.id] is is_of
+            if o.metric == MEMORY and o.log_ratio is not None and kind_by_row[o.id] == kind
         ]
         low, high = sized(speaking)
         say(f"{family} {low:.3f} {high:.3f} of {len(speaking)} holds {of_new_sources(speaking, low, high):.0%}")
