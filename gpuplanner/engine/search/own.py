@@ -4,7 +4,7 @@ Of each machine that a measurement is of, the times and rates of the measured wa
 checked: it is judged, chosen and ranked by them. All other ways, and all other machines, stay the engine's.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,10 +47,18 @@ class _Counted:
 
 
 class OwnRows:
-    """The measurements that a search of this plan can meet. Made for one search."""
+    """The measurements that a search of this plan can meet. Made for one search.
+
+    `hardware_of`: what decides how fast a machine is for this plan.
+    """
 
     def __init__(
-        self, plan: Plan, subject: Any, efficiencies: Efficiencies, own: Sequence[OwnMeasurement | OwnLink]
+        self,
+        plan: Plan,
+        subject: Any,
+        efficiencies: Efficiencies,
+        own: Sequence[OwnMeasurement | OwnLink],
+        hardware_of: Callable[[Machine], _Key],
     ) -> None:
         kind = plan.workload.kind
         runs = [m for m in own if isinstance(m, OwnMeasurement) and measurable(m)]
@@ -61,6 +69,7 @@ class OwnRows:
         self._subject = subject
         self._efficiencies = efficiencies
         self._engine = KINDS[kind].estimate
+        self._hardware_of = hardware_of
         self._counted: dict[_Key, _Counted] = {}
         self._ways: dict[_Key, tuple[object, ...]] = {}
 
@@ -83,7 +92,7 @@ class OwnRows:
 
     def marked(self, candidate: Candidate) -> Candidate:
         """The candidate, with where its numbers come from and their ranges where it runs as it was measured."""
-        found = self._counted.get(_key(candidate)) if self._counted else None
+        found = self._counted.get(self._key(candidate)) if self._counted else None
         if found is None:
             return candidate
         ranges = {
@@ -93,9 +102,18 @@ class OwnRows:
         }
         return replace(candidate, own=found.origin, ranges=ranges)
 
+    def _hardware(self, machine: Machine) -> _Key:
+        """What decides how fast it is; the network only where it has several nodes."""
+        if machine.nodes == 1:
+            machine = replace(machine, host=replace(machine.host, network_bytes_per_s=None))
+        return site_of(machine), *self._hardware_of(machine)
+
+    def _key(self, candidate: Candidate) -> _Key:
+        return *self._hardware(candidate.machine), *_degrees(candidate.way)
+
     def _measured(self, candidate: Candidate) -> _Counted | None:
         """What was measured of this way; None where nothing was, or the way cannot be estimated."""
-        key = _key(candidate)
+        key = self._key(candidate)
         if key not in self._counted:
             try:
                 found = self._compared(candidate)
@@ -111,7 +129,7 @@ class OwnRows:
             return self._engine(plan, self._subject, candidate.machine, self._efficiencies)
 
         def way(run: OwnMeasurement) -> tuple[object, ...]:
-            key = run.id, *_hardware(candidate.machine)
+            key = run.id, *self._hardware(candidate.machine)
             if key not in self._ways:
                 self._ways[key] = _degrees(engine(run.plan).way)
             return self._ways[key]
@@ -169,13 +187,3 @@ def _degrees(way: Way) -> tuple[object, ...]:
     """What tells one way of the same profile from another."""
     choices = way.choices or {}
     return replace(way, choices=None), *sorted((name, choice) for name, choice in choices.items() if name in WAY)
-
-
-def _hardware(machine: Machine) -> _Key:
-    """What decides how fast a machine is: its network only where it has several nodes."""
-    network = machine.host.network_bytes_per_s if machine.nodes > 1 else None
-    return site_of(machine), machine.link_bytes_per_s, network
-
-
-def _key(candidate: Candidate) -> _Key:
-    return *_hardware(candidate.machine), *_degrees(candidate.way)

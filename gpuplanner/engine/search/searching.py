@@ -59,7 +59,7 @@ def search(
     offers = list(catalog_machines(catalog, rates, bare_gpus=asked.bare_gpus, regions=asked.regions))
     rejected = [unplannable(offer) for offer in offers if isinstance(offer, Unplannable)]
     space = KINDS[plan.workload.kind].space(plan, subject, efficiencies)
-    measured = OwnRows(plan, subject, efficiencies, own)
+    measured = OwnRows(plan, subject, efficiencies, own, lambda machine: hardware_of(machine, plan.workload))
     groups: list[Group] = []
     machines = (offer for offer in offers if isinstance(offer, Machine))
     for alike in _alike(machines, plan.workload):

@@ -160,3 +160,15 @@ def test_the_smallest_changes_are_judged_as_measured(tmp_path, plain, chat):
     assert advised.unmet
     for change in advised.changes:
         assert not own.estimate(change.plan).unmet
+
+
+def test_offers_with_other_hosts_are_each_corrected_from_their_own_estimate(tmp_path, plain):
+    """A step may wait for the CPU and the drives of a host: what the links change is counted for each."""
+    asked = plain.presets["finetune-8b"]
+    site = site_of(plain.machine(MachineChoice(gpu_id=H100, gpus=8)))
+    keep_own(tmp_path, OwnLink("0123abcd", "nccl.txt", "2026-05-01", site, 200e9, 8e9, 8.0))
+    own = Workspace(tmp_path)
+    marked = [c for c in own.search(asked).candidates if c.own is not None]
+    assert len({c.machine.host for c in marked}) > 1
+    for candidate in marked:
+        assert candidate.metrics["step_s"] == pytest.approx(own.estimate(candidate.plan).metrics["step_s"].value)
