@@ -61,6 +61,7 @@ def _loading(typed: Typed) -> Loading:
         _number(typed, "storage_rate"),
         _number(typed, "process_start"),
         _number(typed, "engine_start"),
+        _number(typed, "readers"),
     )
 
 
@@ -110,7 +111,13 @@ SERVING, TRAINING = frozenset({"serving"}), frozenset({"training"})
 _OF_FAILURES = ("write_rate", "restart", "repair")
 QUESTIONS = (
     Asked("nvlink", (), lambda _typed: Linking(), SERVING | TRAINING),
-    Asked("load", ("storage", "storage_rate"), _loading, SERVING | TRAINING, more=("process_start", "engine_start")),
+    Asked(
+        "load",
+        ("storage", "storage_rate"),
+        _loading,
+        SERVING | TRAINING,
+        more=("readers", "process_start", "engine_start"),
+    ),
     Asked("split", ("usd_per_hour",), lambda typed: Splitting(_number(typed, "usd_per_hour")), SERVING),
     Asked(
         "day",
@@ -118,7 +125,7 @@ QUESTIONS = (
         _day,
         SERVING,
         needs=("peak", "rates"),
-        more=("least", "start", "storage", "storage_rate"),
+        more=("least", "start", "storage", "storage_rate", "readers"),
     ),
     Asked("checkpoints", ("failure_days", "stall"), _failures, TRAINING, more=(*_OF_FAILURES, "probability")),
     Asked(SLICE, ("usd_per_gpu_hour",), None),

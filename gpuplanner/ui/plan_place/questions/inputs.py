@@ -61,6 +61,7 @@ def _money(after: str = "", most: float = 1e12, *, none: bool = False) -> Quanti
 INPUTS: Mapping[str, Input] = {
     "storage": Choice(tuple(storage.value for storage in Storage)),
     "storage_rate": _in("GB/s", GB),
+    "readers": count(1, 1024),
     "process_start": _in("s", none=True),
     "engine_start": _in("s", none=True),
     "write_rate": _in("GB/s", GB),
