@@ -61,6 +61,7 @@ def way_data(way: Way) -> dict[str, Any]:
         "data_parallel": way.data_parallel,
         "replicas": way.replicas,
         "prefill_workers": way.prefill_workers,
+        "prefill_tensor_parallel": way.prefill_tensor_parallel,
         "micro_batch": way.micro_batch,
         "choices": dict(way.choices or {}),
     }

@@ -95,11 +95,15 @@ class Way:
     micro_batch: int = 1
     choices: Mapping[str, str] | None = None
     prefill_workers: int = 0
+    prefill_tensor_parallel: int = 0
 
     @property
     def workers(self) -> str:
         """How many replicas only read prompts and how many answer ("1P3D"); empty where each does both."""
-        return f"{self.prefill_workers}P{self.replicas - self.prefill_workers}D" if self.prefill_workers else ""
+        if not self.prefill_workers:
+            return ""
+        own = f" (P: TP {self.prefill_tensor_parallel})" if self.prefill_tensor_parallel else ""
+        return f"{self.prefill_workers}P{self.replicas - self.prefill_workers}D{own}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ NEXT_STAGE = {
 }
 
 
-PARALLEL = ("tensor_parallel", "pipeline_parallel", "attention_ranks")
+PARALLEL = ("tensor_parallel", "pipeline_parallel", "attention_ranks", "prefill_workers")
 """Degrees that another machine chooses anew."""
 Changes = Callable[[Estimate, Any], Iterator[tuple[Message, dict[str, Any]]]]
 """Changes of one kind's workload that are worth trying: what in words, and the fields."""

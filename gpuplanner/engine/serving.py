@@ -11,11 +11,11 @@ from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.estimate import Estimate, Fit, Memory, Part, Phase, Way
 from gpuplanner.engine.formulas import kv_cache, serving_pool, serving_time
-from gpuplanner.engine.formulas.elementwise import Number
+from gpuplanner.engine.formulas.elementwise import Number, maximum
 from gpuplanner.engine.formulas.gpu_memory import phase_bytes
 from gpuplanner.engine.limit_shares import limit_shares
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.serving_apart import SERVED
+from gpuplanner.engine.serving_apart import SERVED, prompts_bytes, reader_bytes
 from gpuplanner.engine.serving_apart_remarks import apart_remarks, apart_spreads
 from gpuplanner.engine.serving_choice import chosen_way
 from gpuplanner.engine.serving_drafting import drafting_spreads, served_numbers
@@ -37,7 +37,7 @@ from gpuplanner.engine.serving_flags import heeded
 from gpuplanner.engine.serving_idle import idle_settings
 from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
 from gpuplanner.engine.serving_machine import Found, gpu_numbers, server_numbers
-from gpuplanner.engine.serving_memory import longest_request_tokens
+from gpuplanner.engine.serving_memory import MemoryNumbers, longest_request_tokens
 from gpuplanner.engine.serving_model import cache_precision_of, precision_of
 from gpuplanner.engine.serving_numbers import ServingNumbers, load_numbers, serving_numbers
 from gpuplanner.engine.serving_parts import step_parts
@@ -141,27 +141,35 @@ def _memory(
     reserved = serving_pool.reserved_bytes(numbers.fixed_bytes, numbers.pool_bytes, slots, server.whole)
     spread = spreads.beside_weights
 
-    def part(name: str, amount: Number) -> Part:
-        known = name in {"weights", "drafter", "cache"}
-        return Part(name, certain(amount, Unit.BYTE) if known else with_certain_part(amount, amount, Unit.BYTE, spread))
+    def parts(of: MemoryNumbers, held: Number) -> dict[str, Part]:
+        amounts = {
+            "weights": of.own_weight_bytes, "drafter": of.drafter_bytes, "runtime": of.runtime_bytes,
+            "graphs": of.graph_bytes, "cache": held, "activations": of.activation_bytes,
+        }  # fmt: skip
+        return {
+            name: Part(
+                name,
+                certain(amount, Unit.BYTE)
+                if name in {"weights", "drafter", "cache"}
+                else with_certain_part(amount, amount, Unit.BYTE, spread),
+            )
+            for name, amount in amounts.items()
+        }
 
-    weight, runtime = part("weights", numbers.own_weight_bytes), part("runtime", numbers.runtime_bytes)
-    drafter = part("drafter", numbers.drafter_bytes)
-    activations, graphs = part("activations", numbers.activation_bytes), part("graphs", numbers.graph_bytes)
-    held = part("cache", cache)
-    answering: tuple[Part, ...] = (weight, drafter, runtime, graphs, held)
-    reading, peak = held, "prefill"
+    answering = parts(numbers, cache)
+    reading, peak, fullest = answering, "prefill", answering
+    decoding = [name for name in answering if name != "activations"]
     if result.apart is not None:
         # On GPUs of their own, each of which is started with the same flags.
-        prompts = serving_pool.live_cache_bytes(
-            result.apart.prompts, result.apart.transfer_bytes, way.attention_ranks, numbers.pool_bytes
-        )
-        reading, peak = part("cache", prompts), "decode"
-        answering = (*answering, activations)
+        own = result.apart.reader_memory or numbers
+        reading = parts(own, prompts_bytes(result.apart, own, way))
+        reads = reader_bytes(result.apart, numbers, way)
+        peak, fullest = ("prefill", reading) if float(reads) > float(needed) else ("decode", answering)
+        needed, decoding = maximum(needed, reads), list(answering)
     phases = (
-        _phase("load", (weight, drafter, runtime)),
-        _phase("prefill", (weight, drafter, runtime, graphs, reading, activations)),
-        _phase("decode", answering),
+        _phase("load", tuple(fullest[name] for name in ("weights", "drafter", "runtime"))),
+        _phase("prefill", tuple(reading.values())),
+        _phase("decode", tuple(answering[name] for name in decoding)),
     )
     other = beside_weights(numbers)
     return Memory(
@@ -198,6 +206,9 @@ def _fit(
     offered = None if load.request_per_s is not None else load.concurrency / way.answering
     if result.apart is not None and float(result.apart.under_way) >= load.concurrency * SERVED:
         offered = None
+    if result.apart is not None and result.apart.reader_memory is not None and not result.apart.reader_memory.starts:
+        result = replace(result, memory=result.apart.reader_memory)
+        numbers, way = result.memory, way.reading
     lack = pool_lack(numbers, result.resident, result.places, offered, spreads.beside_weights)
     if lack is PoolLack.ONE_REQUEST:
         held = longest_request_tokens(model, server, way, numbers.cache_layers, numbers.pool_bytes)
@@ -279,6 +290,7 @@ def _way(way: WayNumbers, workload: Serving, model: ModelArchitecture, precision
         data_parallel=int(way.attention_ranks),
         replicas=int(way.replicas),
         prefill_workers=int(way.prefill_workers),
+        prefill_tensor_parallel=int(way.prefill_tensor_parallel),
         choices={
             "server": workload.server.value,
             "weights": precision,

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
-from gpuplanner.engine.formulas import disaggregation, serving_time
+from gpuplanner.engine.formulas import disaggregation, serving_pool, serving_time
 from gpuplanner.engine.formulas.collectives import network_send_seconds, send_seconds
 from gpuplanner.engine.formulas.elementwise import Condition, Number, maximum, minimum, where
 from gpuplanner.engine.serving_inputs import GpuNumbers, WayNumbers
+from gpuplanner.engine.serving_memory import MemoryNumbers
 from gpuplanner.engine.serving_passes import PassNumbers
 
 ALMOST_BUSY = 1.0 - 1e-6
@@ -26,7 +27,8 @@ class ApartNumbers:
     """What goes on where prompts and answers have workers of their own.
 
     `prompts`: on a worker that reads them; `prompt_load`: share of the time for which it does; `under_way`: requests on
-    all workers, without those that wait for one; `transfer_bytes`: cache of one request that each GPU sends.
+    all workers, without those that wait for one; `transfer_bytes`: cache of one request that each GPU sends
+    or gets; `reader_memory`: of the GPUs that read, None where it is that of the others.
     """
 
     prefill_workers: Number
@@ -36,6 +38,7 @@ class ApartNumbers:
     prompts: Number
     prompt_load: Number
     under_way: Number
+    reader_memory: MemoryNumbers | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,19 @@ class Balanced:
     first_s: Number
     saturated: Condition
     apart: ApartNumbers
+
+
+def prompts_bytes(apart: ApartNumbers, memory: MemoryNumbers, way: WayNumbers) -> Number:
+    """Cache of the prompts on a GPU that reads; `memory`: of that GPU."""
+    return serving_pool.live_cache_bytes(
+        apart.prompts, apart.transfer_bytes, way.reading.attention_ranks, memory.pool_bytes
+    )
+
+
+def reader_bytes(apart: ApartNumbers, memory: MemoryNumbers, way: WayNumbers) -> Number:
+    """Memory that reading prompts needs on one GPU. `memory`: of the GPUs that answer."""
+    own = apart.reader_memory or memory
+    return serving_pool.needed_bytes(own.fixed_bytes, prompts_bytes(apart, own, way))
 
 
 def transfer_seconds(payload: Number, gpu: GpuNumbers, way: WayNumbers) -> Number:
@@ -61,7 +77,7 @@ def transfer_seconds(payload: Number, gpu: GpuNumbers, way: WayNumbers) -> Numbe
     across = network_send_seconds(
         payload, gpu.network_bytes_per_s, gpu.network_send_efficiency, gpu.network_send_latency_s
     )
-    nodes = way.replicas * way.tensor_parallel * way.pipeline_parallel / gpu.gpus_per_node
+    nodes = way.gpus / gpu.gpus_per_node
     return where((nodes > 1.0) & (gpu.network_bytes_per_s < inf), across, inside)
 
 

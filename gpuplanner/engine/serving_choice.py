@@ -44,7 +44,7 @@ def degrees_of(workload: Serving) -> Degrees:
     """The parallel degrees that a plan fixes for its server."""
     tensor, attention, spread = workload.tensor_parallel, workload.attention_ranks, workload.expert_parallel
     understood = heeded(workload)
-    apart = understood.disaggregated, understood.prefill_workers
+    apart = understood.disaggregated, understood.prefill_workers, understood.prefill_tensor_parallel
     if workload.server in LAYERS_ONLY:
         tensor, attention, spread = tensor or 1, 1, False
     if workload.server in TENSORS_ONLY:
@@ -102,6 +102,8 @@ def _apart(machine: _Nodes, ways: list[WayNumbers], asked: Degrees) -> list[WayN
     """The same ways, each with every number of workers that read prompts (some of many), or the one asked for."""
     if machine.nodes > 1 and not machine.networked:
         raise InputError(msg("serving.transfer_unknown", nodes=machine.nodes))
+    if asked.prefill_tensor is not None:
+        return _unlike(machine, ways, asked, asked.prefill_tensor)
     found = []
     for way in ways:
         most = int(way.replicas) - 1
@@ -111,6 +113,32 @@ def _apart(machine: _Nodes, ways: list[WayNumbers], asked: Degrees) -> list[WayN
             counts = list(range(1, most + 1, max(most // MOST_SPLITS, 1)))
         found += [replace(way, prefill_workers=float(count)) for count in counts]
     if not found:
+        most = max(int(way.replicas) for way in ways)
+        raise InputError(msg("serving.too_few_workers", replicas=most, readers=asked.prefill_workers or 1))
+    return found
+
+
+def _unlike(machine: _Nodes, ways: list[WayNumbers], asked: Degrees, tensor: int) -> list[WayNumbers]:
+    """The same ways, beside workers of `tensor` ranks that read prompts, all GPUs shared out between both kinds."""
+    gpus = machine.nodes * machine.gpus_per_node
+    found = []
+    for way in ways:
+        answering, reading = int(way.tensor_parallel * way.pipeline_parallel), int(tensor * way.pipeline_parallel)
+        most = max(gpus - answering, 0) // reading
+        counts = range(1, most + 1, max(most // MOST_SPLITS, 1))
+        if asked.prefill_workers is not None:
+            counts = range(asked.prefill_workers, min(asked.prefill_workers, most) + 1)
+        for count in counts:
+            others = (gpus - count * reading) // answering
+            found.append(
+                replace(
+                    way,
+                    replicas=float(count + others),
+                    prefill_workers=float(count),
+                    prefill_tensor_parallel=float(tensor),
+                )
+            )
+    if not found or tensor > machine.gpus_per_node:
         most = max(int(way.replicas) for way in ways)
         raise InputError(msg("serving.too_few_workers", replicas=most, readers=asked.prefill_workers or 1))
     return found

@@ -19,6 +19,7 @@ FLAGS: Mapping[Server, Mapping[str, str]] = {
         "cpu_offload_bytes": "--cpu-offload-gb",
         "disaggregated": "--kv-transfer-config",
         "prefill_workers": "",
+        "prefill_tensor_parallel": "",
         "speculation": "--speculative-config (method)",
         "draft_model": "--speculative-config (model)",
         "draft_tokens": "--speculative-config (num_speculative_tokens)",
@@ -37,6 +38,7 @@ FLAGS: Mapping[Server, Mapping[str, str]] = {
         "cpu_offload_bytes": "--cpu-offload-gb",
         "disaggregated": "--disaggregation-mode",
         "prefill_workers": "",
+        "prefill_tensor_parallel": "",
         "speculation": "--speculative-algorithm",
         "draft_model": "--speculative-draft-model-path",
         "draft_tokens": "--speculative-num-steps",
@@ -54,6 +56,7 @@ FLAGS: Mapping[Server, Mapping[str, str]] = {
         "eager": "cuda_graph_config",
         "disaggregated": "trtllm-serve disaggregated",
         "prefill_workers": "",
+        "prefill_tensor_parallel": "",
         "speculation": "speculative_config (decoding_type)",
         "draft_model": "speculative_config (speculative_model_dir)",
         "draft_tokens": "speculative_config (max_draft_len)",
@@ -119,7 +122,8 @@ memory). Of LMDeploy only its PyTorch engine drafts, which is not what is modell
 SETTINGS = (
     "tensor_parallel", "pipeline_parallel", "expert_parallel", "attention_ranks", "memory_utilisation",
     "max_batched_tokens", "max_sequences", "chunked_prefill", "eager", "cpu_offload_bytes", "host_memory_bytes_per_s",
-    "disaggregated", "prefill_workers", "speculation", "draft_model", "draft_tokens", "acceptance_rate",
+    "disaggregated", "prefill_workers", "prefill_tensor_parallel", "speculation", "draft_model", "draft_tokens",
+    "acceptance_rate",
 )  # fmt: skip
 """The settings of a plan that some server has a flag for."""
 

@@ -19,7 +19,15 @@ from gpuplanner.messages import Message, msg
 from gpuplanner.workload.serving import Serving, Speculation
 
 DEGREES = frozenset(
-    {"tensor_parallel", "pipeline_parallel", "expert_parallel", "attention_ranks", "disaggregated", "prefill_workers"}
+    {
+        "tensor_parallel",
+        "pipeline_parallel",
+        "expert_parallel",
+        "attention_ranks",
+        "disaggregated",
+        "prefill_workers",
+        "prefill_tensor_parallel",
+    }
 )
 """Settings that the way itself shows."""
 
@@ -28,7 +36,7 @@ DRAFTING = frozenset({"speculation", "draft_model", "draft_tokens", "acceptance_
 
 FOLLOWS = {
     "draft_model": "speculation", "draft_tokens": "speculation", "acceptance_rate": "speculation",
-    "prefill_workers": "disaggregated",
+    "prefill_workers": "disaggregated", "prefill_tensor_parallel": "disaggregated",
 }  # fmt: skip
 """Settings of which nothing is said where their server has not what they belong to."""
 
@@ -75,7 +83,8 @@ def idle_settings(
                 same = serving_numbers(model, gpu, server_without, load, way) == result
         if same:
             yield msg("serving.flag_changes_nothing", server=server, field=msg(f"field.serving.{name}"))
-    if understood.prefill_workers and not understood.disaggregated:
-        yield msg("serving.flag_changes_nothing", server=server, field=msg("field.serving.prefill_workers"))
+    for name in ("prefill_workers", "prefill_tensor_parallel"):
+        if getattr(understood, name) and not understood.disaggregated:
+            yield msg("serving.flag_changes_nothing", server=server, field=msg(f"field.serving.{name}"))
     if understood.expert_parallel and architecture.is_moe and way.expert_parallel == 1:
         yield msg("serving.flag_changes_nothing", server=server, field=msg("field.serving.expert_parallel"))

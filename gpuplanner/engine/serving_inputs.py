@@ -7,7 +7,7 @@ Everything is in base units: bytes, seconds, FLOP/s, tokens.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -215,7 +215,8 @@ class LoadNumbers:
 class WayNumbers:
     """Parallel degrees. `tensor_parallel`: all ranks that share a stage's layers; `attention_ranks`: groups of them
     that attend to requests of their own; `expert_parallel`: ranks over which whole experts are spread, 1 where each
-    expert is split over all ranks; `prefill_workers`: replicas that only read prompts, 0 where each does all.
+    expert is split over all ranks; `prefill_workers`: replicas that only read prompts, 0 where each does all,
+    `prefill_tensor_parallel` ranks of each, 0 where it has as many as the others.
     """
 
     tensor_parallel: Number
@@ -224,11 +225,32 @@ class WayNumbers:
     attention_ranks: Number = 1.0
     expert_parallel: Number = 1.0
     prefill_workers: Number = 0.0
+    prefill_tensor_parallel: float = 0.0
 
     @property
     def answering(self) -> Number:
         """Replicas that give answers."""
         return self.replicas - self.prefill_workers if self.apart else self.replicas
+
+    @property
+    def reading(self) -> "WayNumbers":
+        """The way of a worker that only reads prompts; groups that attend for themselves are of those that answer."""
+        if not self.prefill_tensor_parallel:
+            return self
+        return replace(
+            self,
+            tensor_parallel=self.prefill_tensor_parallel,
+            prefill_tensor_parallel=0.0,
+            attention_ranks=1.0,
+            expert_parallel=1.0,
+        )
+
+    @property
+    def gpus(self) -> Number:
+        """GPUs of all replicas."""
+        answering = self.answering * self.tensor_parallel
+        reading = self.prefill_workers * (self.prefill_tensor_parallel or self.tensor_parallel)
+        return (answering + reading) * self.pipeline_parallel
 
     @property
     def apart(self) -> bool:

@@ -166,19 +166,25 @@ def _apart(parts: _Parts, memory: MemoryNumbers, places: Number) -> ServingNumbe
     together = load.output_tokens * maximum(server.max_batched_tokens / prompt, 1.0)
     stages = 1.0 + (way.pipeline_parallel - 1.0) * server.stages_overlap
     context = serving_time.mean_context_tokens(load.input_tokens, load.output_tokens)
+    readers, own = way.reading, None
+    if readers is not way:
+        own = memory_numbers(model, gpu, server, load, readers)
+    reach = group if own is None else group_reach(gpu, readers)
 
     def step_of(sequences: Number) -> PassNumbers:
         return decode_step(model, gpu, server, way, group, sequences, context)
 
     prefill, passes, lone = prompt_passes(
-        model, gpu, reading, way, group, prompt, load.prefix_tokens, 1.0, load.output_tokens
+        model, gpu, reading, readers, reach, prompt, load.prefix_tokens, 1.0, load.output_tokens
     )
     full, full_passes, _ = prompt_passes(
-        model, gpu, reading, way, group, prompt, load.prefix_tokens, together, load.output_tokens
+        model, gpu, reading, readers, reach, prompt, load.prefix_tokens, together, load.output_tokens
     )
     alone_s = serving_time.pipelined_prefill_seconds(lone, passes, stages)
     share_s = serving_time.prefill_share_seconds(full.total_s, full_passes, together, stages)
     sent = sequence_bytes(model, way, memory.cache_layers, load.input_tokens)
+    if own is not None:
+        sent = maximum(sent, sequence_bytes(model, readers, own.cache_layers, load.input_tokens))
     sending_s = transfer_seconds(sent, gpu, way)
     turn_s = disaggregation.prompt_turn_seconds(share_s, sending_s)
     found = balanced(
@@ -199,7 +205,7 @@ def _apart(parts: _Parts, memory: MemoryNumbers, places: Number) -> ServingNumbe
         output_tokens_per_s=serving_time.output_tokens_per_second(found.rate, load.output_tokens),
         prefill_tokens_per_s=serving_time.prefill_tokens_per_second(prompt / minimum(passes, 1.0), alone_s),
         saturated=found.saturated,
-        apart=found.apart,
+        apart=replace(found.apart, reader_memory=own),
     )
 
 

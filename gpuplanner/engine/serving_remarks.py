@@ -99,7 +99,7 @@ def _remarks(
         yield msg("serving.no_bf16", gpu=machine.gpu.name)
     if model.role is Role.ENCODER:
         yield msg("serving.no_cache")
-    gpus = int(way.tensor_parallel * way.pipeline_parallel * way.replicas)
+    gpus = int(way.gpus)
     if gpus < machine.gpus:
         yield msg("serving.gpus_unused", unused=machine.gpus - gpus, gpus=machine.gpus)
     if workload.server in LAYERS_ONLY and way.pipeline_parallel > 1:

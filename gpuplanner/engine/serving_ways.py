@@ -36,7 +36,8 @@ class Shape:
 class Degrees:
     """What a plan fixes, None what is tried. `spreads_experts`: whether whole experts are spread over the ranks.
 
-    `apart`: prompts and answers have workers of their own, `prefill_workers` of them the first.
+    `apart`: prompts and answers have workers of their own, `prefill_workers` of them the first, each of
+    `prefill_tensor` ranks.
     A plan that fixes the tensor-parallel degree and says nothing of experts or attention has neither spread.
     """
 
@@ -46,6 +47,7 @@ class Degrees:
     spreads_experts: bool | None = None
     apart: bool = False
     prefill_workers: int | None = None
+    prefill_tensor: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,10 @@ def serving_ways(gpus_per_node: int, shape: Shape, degrees: Degrees, spanning: b
     full = (len(layouts), len(COPIES))
     replicas = beside * copies
     readers = np.zeros(full)
-    if degrees.apart:
+    if degrees.apart and degrees.prefill_tensor is None:
         readers = readers_of(replicas, share, degrees.prefill_workers)
+    elif degrees.apart:
+        replicas, readers = divided(nodes * copies * gpus_per_node, tp * pp, pp, share, degrees)
     return ServingWays(
         np.broadcast_to(tp, full).ravel(),
         np.broadcast_to(pp, full).ravel(),
@@ -107,6 +111,18 @@ def readers_of(replicas: Array, share: Array | float, stated: int | None) -> Arr
     wanted = np.maximum(np.round(replicas * share), 1.0) if stated is None else np.full_like(replicas, float(stated))
     readers: Array = np.where(wanted < replicas, wanted, 0.0)
     return readers
+
+
+def divided(gpus: Array, answering: Array, stages: Array, share: Array, degrees: Degrees) -> tuple[Array, Array]:
+    """All replicas and those that read, where one that answers takes `answering` GPUs and one that reads others."""
+    reading = (degrees.prefill_tensor or 1) * stages
+    if degrees.prefill_workers is None:
+        readers = np.maximum(np.round(gpus * share / reading), 1.0)
+    else:
+        readers = np.full_like(gpus, float(degrees.prefill_workers))
+    left = np.floor((gpus - readers * reading) / answering)
+    possible = left >= 1
+    return np.where(possible, readers + left, 1.0), np.where(possible, readers, 0.0)
 
 
 Layout = tuple[int, int, int, int, int]

@@ -48,7 +48,8 @@ class Serving(Said):
     their own (data-parallel attention); `expert_parallel`: whole experts on each GPU instead of a slice of each.
     `cpu_offload_bytes`: weights that each GPU leaves in host memory; `host_memory_bytes_per_s`: what that memory gives,
     where the server computes such layers on the CPU.
-    `disaggregated`: some replicas read prompts and others answer, `prefill_workers` of them the first.
+    `disaggregated`: some replicas read prompts and others answer, `prefill_workers` of them the first,
+    each over `prefill_tensor_parallel` GPUs (as many as the others when None).
     `draft_tokens`: tokens that are drafted for one pass that verifies them; `acceptance_rate`: with which probability
     one of them is accepted when those before it were; None: a rule of thumb (`catalogs/efficiency/speculation.yaml`);
     `draft_model`: the model of the catalog that drafts, by its id.
@@ -81,6 +82,7 @@ class Serving(Said):
     eager: bool = Field(False, json_schema_extra=ask("way", advanced=True))
     disaggregated: bool = Field(False, json_schema_extra=ask("way", advanced=True))
     prefill_workers: int | None = Field(None, ge=1, le=100_000, json_schema_extra=ask("way", Unit.COUNT, True))
+    prefill_tensor_parallel: int | None = Field(None, ge=1, le=1024, json_schema_extra=ask("way", Unit.COUNT, True))
     speculation: Speculation = Field(Speculation.NONE, json_schema_extra=ask("way", advanced=True))
     draft_model: str | None = Field(None, max_length=300, json_schema_extra=ask("way", advanced=True, control="draft"))
     draft_tokens: int | None = Field(None, ge=1, le=64, json_schema_extra=ask("way", Unit.TOKEN, True))

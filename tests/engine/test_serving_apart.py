@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpuplanner.engine.estimate import Estimate
+from gpuplanner.engine.estimate import Estimate, Fit
 from gpuplanner.engine.estimating import estimate, explain
 from gpuplanner.engine.machine import Host, Machine, Topology
 from gpuplanner.engine.machines import bare
@@ -214,3 +214,54 @@ def test_the_search_without_it_does_not_divide_replicas(shipped_catalog, shipped
     plan = Plan(workload=Serving(model=ModelChoice(catalog_id=MODEL), concurrency=64))
     found = search(plan, shipped_catalog.models[MODEL].architecture, shipped_catalog, shipped_efficiencies, {})
     assert all(candidate.way.prefill_workers == 0 for candidate in found.candidates)
+
+
+def test_workers_of_unlike_degrees_share_out_the_gpus(serve):
+    prompts = {"input_tokens": 6000, "output_tokens": 100}
+    made = serve(tensor_parallel=4, prefill_tensor_parallel=1, prefill_workers=4, **prompts)
+    assert (made.way.prefill_workers, made.way.replicas, made.way.prefill_tensor_parallel) == (4, 5, 1)
+    assert made.way.workers == "4P1D (P: TP 1)"
+    alike = serve(tensor_parallel=4, prefill_workers=1, **prompts)
+    # Four GPUs read four prompts side by side without exchange, each of them slower than four GPUs together.
+    assert value(made, "prefill_tokens_per_s") < value(alike, "prefill_tokens_per_s")
+    assert value(made, "request_per_s") > value(alike, "request_per_s")
+    phases = {phase.id: {p.id: p.figure.value for p in phase.parts} for phase in made.memory.phases}
+    assert phases["prefill"]["weights"] > 3.5 * phases["decode"]["weights"]
+    assert made.memory.peak_phase == "prefill"
+    assert sum(phases["prefill"].values()) == pytest.approx(made.memory.needed.value)
+
+
+def test_the_same_degree_said_or_not_is_the_same(serve):
+    said_so, silent = serve(prefill_workers=2, prefill_tensor_parallel=1), serve(prefill_workers=2)
+    for metric in ("ttft_s", "tpot_s", "output_tokens_per_s", "max_concurrency"):
+        assert value(said_so, metric) == pytest.approx(value(silent, metric))
+
+
+def test_a_worker_that_cannot_hold_the_model_does_not_fit(serve, shipped_catalog, shipped_efficiencies, gpu):
+    name = "meta-llama/Meta-Llama-3.1-70B"
+    workload = Serving(
+        model=ModelChoice(catalog_id=name), disaggregated=True, tensor_parallel=4, prefill_tensor_parallel=1,
+        pipeline_parallel=1, weight_precision="bf16",
+    )  # fmt: skip
+    model = shipped_catalog.models[name].architecture
+    made = estimate(Plan(workload=workload), model, bare(gpu, 8), shipped_efficiencies)
+    assert made.fit is Fit.DOES_NOT_FIT
+    found = search(Plan(workload=workload), model, shipped_catalog, shipped_efficiencies, {})
+    assert all(candidate.machine.gpu.id != H100 for candidate in found.candidates)
+
+
+def test_the_search_of_unlike_workers_gives_what_the_estimate_gives(shipped_catalog, shipped_efficiencies):
+    workload = Serving(
+        model=ModelChoice(catalog_id=MODEL), disaggregated=True, concurrency=64, tensor_parallel=4,
+        prefill_tensor_parallel=1,
+    )  # fmt: skip
+    plan = Plan(workload=workload, constraints=Constraints(gpus=(H100,)))
+    model = shipped_catalog.models[MODEL].architecture
+    found = search(plan, model, shipped_catalog, shipped_efficiencies, {})
+    assert found.candidates
+    for candidate in found.candidates[:6]:
+        made = estimate(candidate.plan, model, candidate.machine, shipped_efficiencies)
+        assert made.way.workers == candidate.way.workers
+        assert made.fit is candidate.fit
+        for metric in ("tpot_s", "ttft_s", "output_tokens_per_s"):
+            assert made.metrics[metric].value == pytest.approx(candidate.metrics[metric], rel=1e-3), metric

@@ -23,7 +23,7 @@ CHANGED: dict[str, Any] = {
     "max_batched_tokens": 700, "max_sequences": 3, "chunked_prefill": False, "eager": True,
     "cpu_offload_bytes": 3 * GB, "host_memory_bytes_per_s": 50 * GB, "speculation": "n-gram",
     "draft_model": "meta-llama/Llama-3.2-1B", "draft_tokens": 2, "acceptance_rate": 0.45,
-    "disaggregated": True, "prefill_workers": 3,
+    "disaggregated": True, "prefill_workers": 3, "prefill_tensor_parallel": 2,
 }  # fmt: skip
 """For each setting of a plan another value than its default."""
 BESIDE: dict[str, dict[str, Any]] = {
@@ -31,6 +31,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "pipeline_parallel": {"tensor_parallel": 2, "pipeline_parallel": 1},
     "disaggregated": {"tensor_parallel": 2},
     "prefill_workers": {"tensor_parallel": 1, "disaggregated": True, "concurrency": 200},
+    "prefill_tensor_parallel": {"tensor_parallel": 1, "disaggregated": True},
     "draft_tokens": {"speculation": "n-gram"},
     "acceptance_rate": {"speculation": "n-gram"},
 }

@@ -10,13 +10,14 @@ from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.estimate import Fit, Way
 from gpuplanner.engine.formulas.cost import usd_per_month, usd_per_mtoken
+from gpuplanner.engine.formulas.elementwise import maximum
 from gpuplanner.engine.formulas.serving_pool import live_cache_bytes, needed_bytes, whole_sequences
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import choice_of, with_nodes
 from gpuplanner.engine.search.checks import Array, Check
 from gpuplanner.engine.search.result import Broken, Candidate
 from gpuplanner.engine.search.space import Computed, Prepared
-from gpuplanner.engine.serving_apart import SERVED
+from gpuplanner.engine.serving_apart import SERVED, reader_bytes
 from gpuplanner.engine.serving_choice import degrees_of, shape_of
 from gpuplanner.engine.serving_drafting import served_numbers
 from gpuplanner.engine.serving_figures import beside_weights, memory_spread, with_certain_part
@@ -116,7 +117,8 @@ class ServingSpace:
                     (_by_copies, ("replicas", *readers)),
                 )
                 for name in names
-            }
+            },
+            prefill_tensor_parallel=float(self._workload.prefill_tensor_parallel or 0) if self._apart else 0.0,
         )
         gpu = take(gpus, 2 * place + spans)
         found = serving_numbers(self._model, gpu, take(servers, place), self._load, way)
@@ -202,6 +204,7 @@ class ServingSpace:
             data_parallel=int(ways.attention_ranks[place]),
             replicas=int(ways.replicas[place]),
             prefill_workers=int(ways.prefill_workers[place]),
+            prefill_tensor_parallel=(self._workload.prefill_tensor_parallel or 0) if self._apart else 0,
         )
         by_rate = self._workload.concurrency is None and self._workload.request_rate is not None
         at_work = float(found.at_work[place])
@@ -253,9 +256,14 @@ def _columns(found: ServingNumbers, way: WayNumbers, shape: tuple[int, int]) -> 
     """What is kept of a block, by the names of `_Results`, a value for each way; `short`: what one request lacks."""
     memory = found.memory
     cache = live_cache_bytes(found.resident, memory.sequence_bytes, way.attention_ranks, memory.pool_bytes)
+    needed, short = needed_bytes(memory.fixed_bytes, cache), memory.reserved_sequence_bytes - memory.pool_bytes
+    if found.apart is not None:
+        needed = maximum(needed, reader_bytes(found.apart, memory, way))
+        own = found.apart.reader_memory or memory
+        short = maximum(short, own.reserved_sequence_bytes - own.pool_bytes)
     kept = {
-        "needed": needed_bytes(memory.fixed_bytes, cache),
-        "short": memory.reserved_sequence_bytes - memory.pool_bytes,
+        "needed": needed,
+        "short": short,
         "ttft_s": found.ttft_s,
         "tpot_s": found.tpot_s,
         "resident": found.resident,

@@ -85,7 +85,7 @@ def _drafted_or_not(spreads: Spreads) -> Spreads:
 
 def _figure(row: Row, metric: str, place: PlacedRow, result: ServingNumbers, spreads: Spreads) -> tuple[Figure, float]:
     """The engine's figure for a column and the factor into the column's unit."""
-    gpus = float(place.way.tensor_parallel * place.way.pipeline_parallel * place.way.replicas)
+    gpus = float(place.way.gpus)
     share = 1.0 / gpus if row.text("per_gpu") == "1" else 1.0
     steady = float(place.server.offline_share) if place.finite else 1.0
     steady *= RATE_HELD if place.finite and row.text("mode") == "online" else 1.0

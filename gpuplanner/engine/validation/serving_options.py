@@ -44,7 +44,7 @@ WORKERS = (
         re.IGNORECASE,
     ),
 )
-"""How many workers of each kind there were; where their degrees are told too, they have to be the same."""
+"""How many workers of each kind there were, and over how many GPUs each was split."""
 
 
 SAID_NOT = re.compile(
@@ -59,11 +59,12 @@ ONE_DRAFT = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Workers that only read prompts and those that answer; `tensor_parallel` of each, None where it is not told."""
+    """Workers that only read prompts and those that answer, with the tensor-parallel degrees of both where told."""
 
     readers: int
     answering: int
-    tensor_parallel: int | None
+    reader_tensor: int | None = None
+    tensor_parallel: int | None = None
 
 
 def may_have_drafted(row: Row, model: ModelArchitecture) -> bool:
@@ -100,7 +101,7 @@ def drafting_of(row: Row) -> dict[str, Any]:
 def workers_of(row: Row) -> Workers | None:
     """The workers of a row that had prefill and decode apart, None where each did all.
 
-    Raises InputError when the row does not tell how many did which, or when their degrees differ.
+    Raises InputError when the row does not tell how many did which.
     """
     notes = UNSAID.sub("", row.text("notes"))
     if APART.search(notes) is None:
@@ -110,6 +111,6 @@ def workers_of(row: Row) -> Workers | None:
     readers, answering = int(told.get("readers", 0)), int(told.get("answering", 0))
     if not (readers and answering):
         raise InputError(msg("validation.workers_not_told"))
-    if told.get("tensor") != told.get("other"):
-        raise InputError(msg("validation.workers_differ", readers=told["tensor"], answering=told["other"]))
-    return Workers(readers, answering, int(told["tensor"]) if "tensor" in told else None)
+    if "tensor" not in told:
+        return Workers(readers, answering)
+    return Workers(readers, answering, int(told["tensor"]), int(told["other"]))

@@ -131,8 +131,14 @@ def placed(row: Row, context: ValidationContext) -> PlacedRow:
     workers = workers_of(row)
     if workers is not None:
         tensor = float(workers.tensor_parallel or way.tensor_parallel)
-        replicas, readers = float(workers.readers + workers.answering), float(workers.readers)
-        way = WayNumbers(tensor, float(way.pipeline_parallel), replicas, prefill_workers=readers)
+        own = float(workers.reader_tensor or 0)
+        way = WayNumbers(
+            tensor,
+            float(way.pipeline_parallel),
+            float(workers.readers + workers.answering),
+            prefill_workers=float(workers.readers),
+            prefill_tensor_parallel=0.0 if own == tensor else own,
+        )
     return PlacedRow(model, machine, precision, profile, found, numbers, server, load, way, finite)
 
 

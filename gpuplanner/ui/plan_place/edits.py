@@ -130,7 +130,7 @@ def applies(field: Field, workload: Workload) -> bool:
         return adapters and (field.name != "base_precision" or workload.method is Method.QLORA)
     if isinstance(workload, Serving) and field.name in _OF_DRAFTING:
         return workload.speculation in _OF_DRAFTING[field.name]
-    if isinstance(workload, Serving) and field.name == "prefill_workers":
+    if isinstance(workload, Serving) and field.name in {"prefill_workers", "prefill_tensor_parallel"}:
         return workload.disaggregated
     if isinstance(workload, ReadsData) and field.name in _OF_STORAGE:
         return workload.reads
