@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.engine.search.result import SearchResult
-from gpuplanner.messages import InputError, Message
+from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.ui.background import Cancel, Jobs, Latest
 from gpuplanner.ui.plan_place.subject import subject_of
 from gpuplanner.workload.plan import Plan
@@ -180,9 +180,18 @@ class Outcome(QObject):
         self.searched = searched
         self.searchedChanged.emit()
         self._estimate()
-        if self._subject is None:
-            # Nothing carries the plan and no machine comes near: say why instead of waiting for ever.
-            self._tell(Worked(None, searched.problem, current=True))
+        if self._wanted_subject() is None:
+            # Nothing carries the plan and no machine comes near: say why, and do not go on showing what did before.
+            self._subject = None
+            self._explain_soon.stop()
+            self._estimates.cancel()
+            self._tell(Worked(None, _why_none(searched), current=True))
+
+
+def _why_none(searched: Searched) -> Message:
+    """Why there is nothing to estimate."""
+    remarks = searched.result.remarks if searched.result is not None else ()
+    return searched.problem or next(iter(remarks), msg("planui.none_near"))
 
 
 def _timer(owner: QObject, after_ms: int, act: Callable[[], object]) -> QTimer:

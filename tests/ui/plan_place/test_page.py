@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 
 from gpuplanner.engine.estimate import Fit
 from gpuplanner.engine.machines import choice_of
+from gpuplanner.engine.search.result import SearchResult
 from gpuplanner.messages import InputError, msg
 from gpuplanner.store.settings import LANGUAGE, MEMORY, THEME
 from gpuplanner.ui.fonts import TextRole, font
@@ -359,6 +360,20 @@ def test_what_holds_of_the_whole_search_stands_above_the_machines(page, workspac
     type_into(number(page, "concurrency"), "71")
     settled(page)
     assert page.machines.remarks == []
+
+
+@pytest.mark.parametrize("remarks", [(), (msg("limits.gpus_not_offered", gpus="Gaudi3", count=1),)])
+def test_where_no_machine_comes_near_the_verdict_of_before_goes(page, workspace, settled, monkeypatch, remarks, qtbot):
+    assert page.results.verdict.isVisibleTo(page)
+    nothing = SearchResult((), (), 0, remarks=remarks)
+    monkeypatch.setattr(workspace, "search", lambda _plan, _cancelled: nothing)
+    type_into(number(page, "concurrency"), "70")
+    settled(page)
+    assert page.presenter.outcome.worked.estimate is None
+    assert not page.results.verdict.isVisibleTo(page)
+    assert page.results._problem.accessibleName() == page._appearance.text(
+        remarks[0] if remarks else "planui.none_near"
+    )
 
 
 def test_machines_are_pinned_and_compared(page, went, settings):
