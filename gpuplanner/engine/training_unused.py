@@ -45,6 +45,8 @@ def meaningless(workload: Training, way: TrainingWay, ranks: int) -> Iterator[st
         yield "samples"
     if ranks == 1:
         yield "sharding"
+    if ranks == way.tensor_parallel == way.pipeline_parallel == way.context_parallel == 1:
+        yield "overlapped"
     if way.tensor_parallel == 1:
         yield "sequence_parallel"
     if way.pipeline_parallel == 1:

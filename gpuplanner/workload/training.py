@@ -153,6 +153,7 @@ class Training(PreparesData):
     offload: Offload = Field(Offload.NONE, json_schema_extra=ask("way", advanced=True))
     fused_loss: bool = Field(False, json_schema_extra=ask("way", advanced=True))
     compiled: bool = Field(False, json_schema_extra=ask("way", advanced=True))
+    overlapped: bool = Field(True, json_schema_extra=ask("way", advanced=True))
     data: TrainingData = Field(TrainingData.TOKENS, json_schema_extra=ask("way", advanced=True))
     tensor_parallel: int | None = Field(None, ge=1, le=1024, json_schema_extra=ask("way", Unit.COUNT, True))
     sequence_parallel: bool = Field(True, json_schema_extra=ask("way", advanced=True))

@@ -28,6 +28,7 @@ from gpuplanner.workload.training import (
     Method,
     Offload,
     Recomputation,
+    Sharding,
     Training,
 )
 
@@ -88,6 +89,25 @@ def test_eight_bits_save_multiplying_and_cost_casting(
         moved.append(float(run.numbers.time.elementwise))
     assert 1.1 < steps[0] / steps[1] < 1.8
     assert moved[1] > moved[0]
+
+
+def test_nothing_is_hidden_where_nothing_overlaps(shipped_catalog: Catalog, shipped_efficiencies: Efficiencies) -> None:
+    """Exchanges count whole then; on one GPU there are none, and the option is said to change nothing."""
+    name = "meta-llama/Meta-Llama-3.1-8B"
+    model = shipped_catalog.models[name].architecture
+    assert model is not None
+    gpu = shipped_catalog.gpus["nvidia-h100-sxm5-80gb"]
+    for gpus in (8, 1):
+        plans = [
+            Plan(workload=Training(
+                model=ModelChoice(catalog_id=name), method=Method.LORA, global_batch=64, micro_batch=1,
+                overlapped=overlapped, sharding=Sharding.ZERO1,
+            ))
+            for overlapped in (True, False)
+        ]  # fmt: skip
+        hides, waits = (estimate_training(plan, model, bare(gpu, gpus), shipped_efficiencies) for plan in plans)
+        assert (waits.metrics["step_s"].value > hides.metrics["step_s"].value) is (gpus > 1)
+        assert any("overlapped" in str(remark) for remark in waits.remarks) is (gpus == 1)
 
 
 def unlinked(catalog: Catalog) -> Gpu:

@@ -80,6 +80,8 @@ NETWORKS = (
 """Bytes a second of a node's compute network by what a row prints of it."""
 NETWORK_BY_GENERATION = {"Volta": 50 * GB, "Ampere": 200 * GB, "Hopper": 400 * GB, "Blackwell": 400 * GB}
 """Where a row says nothing: reference designs have one port for each GPU, of 200 Gb/s beside A100, 400 beside H100."""
+FIRST_OVERLAPPED_YEAR = 2023
+"""When Megatron-LM began to reduce gradients beside the backward pass (`--overlap-grad-reduce`)."""
 AUDITED_CHUNKS = 6
 """Chunks of a pipeline stage in MLPerf submissions of GPT-3, whose large runs have few micro-batches a rank."""
 DEFAULT_NETWORK = 25 * GB
@@ -222,6 +224,7 @@ def _workload(row: Row, model: ModelArchitecture, method: Method, gpus: int, gpu
         pipeline_parallel=_stated(row, "pp"),
         context_parallel=_stated(row, "cp"),
         expert_parallel=_stated(row, "ep"),
+        overlapped=not _before_overlap(row),
         virtual_pipeline=count(row, "vpp")
         or (AUDITED_CHUNKS if audited(row) and row.text("kind") == "pretrain" else 1),
     )
@@ -244,6 +247,13 @@ def _precision(row: Row, gpu: Gpu) -> ComputePrecision:
 def audited(row: Row) -> bool:
     """Whether a row is of a submission to MLPerf, whose logs say neither its number format nor its layout."""
     return "submission config" in row.text("notes")
+
+
+def _before_overlap(row: Row) -> bool:
+    """Whether a row is of a Megatron-LM that exchanges nothing while it computes: all of them before 2023."""
+    printed = row.text("framework").lower()
+    year = re.match(r"(\d{4})", row.text("date"))
+    return "megatron" in printed and year is not None and int(year.group(1)) < FIRST_OVERLAPPED_YEAR
 
 
 def _optimizer(row: Row, framework: Framework, printed: str) -> Optimizer:

@@ -107,6 +107,13 @@ def test_an_audited_run_interleaves_its_pipeline(context):
     assert placed(row_of(audited.cells, vpp="2"), context).workload.virtual_pipeline == 2
 
 
+def test_an_early_megatron_exchanges_nothing_while_it_computes(context):
+    early = row_of(LLAMA_8B, framework="Megatron-DeepSpeed", date="2022-02-17")
+    assert not placed(early, context).workload.overlapped
+    assert placed(row_of(early.cells, date="2024-02"), context).workload.overlapped
+    assert placed(row_of(early.cells, framework="PyTorch FSDP"), context).workload.overlapped
+
+
 def test_a_published_run_comes_near(context):
     outcomes = row_outcomes(row_of(LLAMA_8B, measured_tokens_per_s_per_gpu="12273"), TrainingRows(), context)
     told = only(outcomes, TOKENS)
