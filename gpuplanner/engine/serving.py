@@ -204,8 +204,8 @@ def _fit(
         return fit, reason
     numbers, share = result.memory, float(server.memory_share)
     offered = None if load.request_per_s is not None else load.concurrency / way.answering
-    if result.apart is not None and float(result.apart.under_way) >= load.concurrency * SERVED:
-        offered = None
+    if result.apart is not None and float(result.resident) < float(result.places) * SERVED:
+        offered = None  # those that wait for their prompt to be read have a place
     if result.apart is not None and result.apart.reader_memory is not None and not result.apart.reader_memory.starts:
         result = replace(result, memory=result.apart.reader_memory)
         numbers, way = result.memory, way.reading

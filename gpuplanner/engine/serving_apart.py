@@ -17,7 +17,7 @@ from gpuplanner.engine.serving_passes import PassNumbers
 ALMOST_BUSY = 1.0 - 1e-6
 """Of workers that cannot keep up no wait is shown."""
 SERVED = 1.0 - 1e-6
-"""The share of the clients from which on all of them count as served."""
+"""The share of clients, or of places, from which on all of them count as served, or as taken."""
 ITERATIONS = 4
 """Steps of halving and of false position in turn; the error of what is at work is then below 1 %."""
 

@@ -155,6 +155,15 @@ def test_each_kind_of_worker_has_its_memory(serve):
     assert sum(phases["decode"].values()) == pytest.approx(made.memory.needed.value)
 
 
+def test_prompts_that_wait_to_be_read_are_no_lack_of_memory(serve):
+    made = serve(prefill_workers=1, input_tokens=8000, output_tokens=50)
+    assert "serving.short_of_readers" in {m.id for m in made.remarks}
+    assert made.fit is Fit.FITS
+    short = serve(prefill_workers=4, input_tokens=200, output_tokens=4000, concurrency=4000, max_sequences=50)
+    assert short.fit is Fit.TIGHT
+    assert short.reason.id == "serving.waiting"
+
+
 def test_servers_without_it_say_so(serve):
     for server in (Server.LLAMA_CPP, Server.EXLLAMA, Server.TRANSFORMERS, Server.LMDEPLOY):
         made = serve(server=server)

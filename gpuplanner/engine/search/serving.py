@@ -237,7 +237,7 @@ class ServingSpace:
         fit = fit_of(usable_figure(found.usable, machine.gpu), needed)
         load = self._load
         answering = found.ways.replicas[place] - found.ways.prefill_workers[place]
-        waits = not self._apart or found.at_work[place] < load.concurrency * SERVED
+        waits = not self._apart or found.resident[place] >= found.places[place] * SERVED
         offered = load.concurrency / answering if load.request_per_s is None and waits else None
         return fit_with(fit, pool_lack(memory, found.resident[place], found.places[place], offered, spread))
 
