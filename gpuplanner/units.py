@@ -101,8 +101,10 @@ def show_bytes(value_bytes: float, display: Display) -> Shown:
 
 
 def show_duration(seconds: float) -> Shown:
-    """A duration in the largest unit that leaves a number of at least one."""
-    if seconds and abs(seconds) < 1e-6:
+    """A duration in the largest unit that leaves a number of at least one; none at all is "0 s"."""
+    if not seconds:
+        return Shown("0", "s")
+    if abs(seconds) < 1e-6:
         return Shown(digits(seconds * 1e9), "ns")
     return _scaled(seconds, _DURATIONS)
 

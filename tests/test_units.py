@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpuplanner.units import GB, GIB, Display, MemoryConvention, Unit, digits, show
+from gpuplanner.units import GB, GIB, Display, MemoryConvention, Unit, digits, show, show_duration
 
 GIBI, GIGA = Display(), Display(MemoryConvention.GB)
 
@@ -45,3 +45,9 @@ def test_no_exponent_is_ever_shown_and_the_value_stays(exponent: int) -> None:
     assert "e" not in text
     if exponent >= -5:
         assert float(text.replace(",", "")) == pytest.approx(value, rel=1e-3)
+
+
+def test_no_time_at_all_is_told_in_seconds():
+    assert str(show_duration(0.0)) == "0 s"
+    assert str(show_duration(2e-9)) == "2.00 ns"
+    assert str(show_duration(5e-6)) == "5.00 µs"
