@@ -17,7 +17,7 @@ from gpuplanner.engine.serving_apart import SERVED
 from gpuplanner.engine.serving_flags import heeded
 from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers, stack
 from gpuplanner.engine.serving_numbers import serving_numbers
-from gpuplanner.engine.serving_ways import COPIES, Degrees, Shape, serving_ways, splits
+from gpuplanner.engine.serving_ways import Degrees, Shape, layouts_on, splits
 from gpuplanner.figures import unrecorded
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.serving import Server, Serving
@@ -71,16 +71,12 @@ def _nodes_of(machine: Machine) -> _Nodes:
 
 def _ways_on(machine: _Nodes, shape: Shape, degrees: Degrees) -> list[WayNumbers]:
     spanning = machine.nodes > 1 and machine.networked
-    found = serving_ways(machine.gpus_per_node, shape, degrees, spanning)
-    ways = []
-    if found is not None:
-        for row in range(0, len(found.nodes), len(COPIES)):
-            groups = machine.nodes // int(found.nodes_of_replica[row])
-            tensor, pipeline = float(found.tensor_parallel[row]), float(found.pipeline_parallel[row])
-            beside = max(machine.gpus_per_node // int(tensor * pipeline), 1)
-            if groups:
-                split = float(found.attention_ranks[row]), float(found.expert_parallel[row])
-                ways.append(WayNumbers(tensor, pipeline, float(groups * beside), *split))
+    ways = [
+        WayNumbers(float(tensor), float(pipeline), float(groups * beside), float(attention), float(experts))
+        for tensor, pipeline, nodes, attention, experts in layouts_on(machine.gpus_per_node, shape, degrees, spanning)
+        if (groups := machine.nodes // nodes)
+        if (beside := max(machine.gpus_per_node // (tensor * pipeline), 1))
+    ]
     if not ways:
         ways = _partial(machine, shape, degrees)
     if degrees.apart and ways:

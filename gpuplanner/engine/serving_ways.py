@@ -75,7 +75,7 @@ def serving_ways(gpus_per_node: int, shape: Shape, degrees: Degrees, spanning: b
 
     `spanning`: whether replicas may be spread over nodes (the network is known).
     """
-    layouts = list(dict.fromkeys(_layouts(gpus_per_node, shape, degrees, spanning)))
+    layouts = layouts_on(gpus_per_node, shape, degrees, spanning)
     if not layouts:
         return None
     shares = PREFILL_SHARES if degrees.apart and degrees.prefill_workers is None else (0.0,)
@@ -127,6 +127,11 @@ def divided(gpus: Array, answering: Array, stages: Array, share: Array, degrees:
 
 Layout = tuple[int, int, int, int, int]
 """Tensor-parallel degree, pipeline stages, nodes of one replica, attention groups, ranks that share out experts."""
+
+
+def layouts_on(gpus_per_node: int, shape: Shape, asked: Degrees, spanning: bool) -> list[Layout]:
+    """The layouts of one replica on nodes of `gpus_per_node` GPUs; see `serving_ways`."""
+    return list(dict.fromkeys(_layouts(gpus_per_node, shape, asked, spanning)))
 
 
 def _layouts(gpus_per_node: int, shape: Shape, asked: Degrees, spanning: bool) -> Iterator[Layout]:
