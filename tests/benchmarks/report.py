@@ -14,14 +14,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from gpuplanner.engine.estimating import estimate
-from gpuplanner.engine.kinds import KINDS
-from gpuplanner.engine.search.searching import BLOCK_ROWS, search
+from gpuplanner.engine.search.searching import search
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Framework, Method, Sharding, Training
 from gpuplanner.workspace import Workspace
-from tests.benchmarks.measuring import least_seconds, reference_per_s
+from tests.benchmarks.measuring import NEW_FIELD, least_seconds, never_seen, reference_per_s, ways_per_s
 
 HERE = Path(__file__).resolve().parent
 WRITTEN = HERE.parents[1] / "docs" / "BENCHMARKS.md"
@@ -42,8 +41,11 @@ def main() -> None:
 
 
 def _presets(workspace: Workspace) -> Iterator[str]:
-    yield "| plan | kind | one estimate, ms | key to estimate, ms | search, ms | ways | ways/s |"
-    yield "|---|---|---|---|---|---|---|"
+    yield (
+        "| plan | kind | one estimate, ms | key to estimate, ms | a new plan, ms | search, ms | ways | ways/s |"
+        " ways/s in blocks |"
+    )
+    yield "|---|---|---|---|---|---|---|---|---|"
     for name, preset in workspace.presets.items():
         best = workspace.with_best_machine(preset)
         if best is None:
@@ -53,9 +55,13 @@ def _presets(workspace: Workspace) -> Iterator[str]:
         typed = least_seconds(partial(_typed, workspace, plan), 7, 5)
         found = _search(workspace, plan)
         taken = least_seconds(partial(_search, workspace, plan), 3)
+        new, in_blocks = "", ""
+        if plan.workload.kind in NEW_FIELD:
+            new = f"{_new_s(workspace, plan) * 1e3:.2f}"
+            in_blocks = f"{round(ways_per_s(workspace, preset)):,}"
         yield _row(
-            name, plan.workload.kind, f"{one * 1e3:.2f}", f"{typed * 1e3:.2f}", f"{taken * 1e3:.0f}",
-            found.configurations, round(found.configurations / taken),
+            name, plan.workload.kind, f"{one * 1e3:.2f}", f"{typed * 1e3:.2f}", new, f"{taken * 1e3:.0f}",
+            found.configurations, round(found.configurations / taken), in_blocks,
         )  # fmt: skip
 
 
@@ -96,7 +102,7 @@ def _beside(workspace: Workspace, python: str) -> Iterator[str]:
     yield "|---|---|---|---|---|---|"
     for name, workload in ours.items():
         plan = Plan(workload=workload, machine=machine)
-        one, many, theirs = _estimate_s(workspace, plan), _way_s(workspace, plan), float(told[name])
+        one, many, theirs = _estimate_s(workspace, plan), 1.0 / ways_per_s(workspace, _open(plan)), float(told[name])
         yield _row(
             name, f"{one * 1e3:.2f}", f"{many * 1e3:.5f}", f"{theirs * 1e3:.2f}", f"{one / theirs:.1f}",
             f"{many / theirs:.4f}",
@@ -122,14 +128,13 @@ def _estimate_s(workspace: Workspace, plan: Plan, calls: int = 5) -> float:
     return least_seconds(lambda: estimate(plan, subject, machine, workspace.efficiencies), 9, calls)
 
 
-def _way_s(workspace: Workspace, plan: Plan) -> float:
-    """Seconds of one way of running where a search computes a block of them."""
-    space = KINDS[plan.workload.kind].space(_open(plan), workspace.subject(plan.workload), workspace.efficiencies)
-    prepared = space.prepare(workspace.machine(MachineChoice(instance_id=H100S)))
-    if prepared is None:
-        raise ValueError("an H100 has ways of running it")
-    block = [prepared] * max(BLOCK_ROWS // prepared.rows, 1)
-    return least_seconds(lambda: space.compute(block), 7) / (len(block) * prepared.rows)
+def _new_s(workspace: Workspace, plan: Plan) -> float:
+    """Seconds of one estimate of a plan of which nothing was worked out before."""
+    if plan.machine is None:
+        raise ValueError("an estimate needs a machine")
+    subject, machine = workspace.subject(plan.workload), workspace.machine(plan.machine, plan.constraints.regions)
+    plans = never_seen(plan)
+    return least_seconds(lambda: estimate(next(plans), subject, machine, workspace.efficiencies), 60)
 
 
 def _open(plan: Plan) -> Plan:
