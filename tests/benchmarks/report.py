@@ -75,7 +75,7 @@ def _large(workspace: Workspace) -> Iterator[str]:
     yield _row("every machine of the catalog × every way of serving Llama 2 70B", f"{taken * 1e3:.0f}")
     work = _training(10 * LARGE_GPUS)
     large = Plan(workload=work, machine=MachineChoice(instance_id=H100S, nodes=LARGE_GPUS // 8))
-    taken = _estimate_s(workspace, large, 1)
+    taken = _new_s(workspace, large, 7)
     yield _row(
         f"every layout of Llama 2 70B's pre-training on {LARGE_GPUS:,} H100, the best estimated", f"{taken * 1e3:.1f}"
     )
@@ -128,13 +128,13 @@ def _estimate_s(workspace: Workspace, plan: Plan, calls: int = 5) -> float:
     return least_seconds(lambda: estimate(plan, subject, machine, workspace.efficiencies), 9, calls)
 
 
-def _new_s(workspace: Workspace, plan: Plan) -> float:
+def _new_s(workspace: Workspace, plan: Plan, rounds: int = 60) -> float:
     """Seconds of one estimate of a plan of which nothing was worked out before."""
     if plan.machine is None:
         raise ValueError("an estimate needs a machine")
     subject, machine = workspace.subject(plan.workload), workspace.machine(plan.machine, plan.constraints.regions)
     plans = never_seen(plan)
-    return least_seconds(lambda: estimate(next(plans), subject, machine, workspace.efficiencies), 60)
+    return least_seconds(lambda: estimate(next(plans), subject, machine, workspace.efficiencies), rounds)
 
 
 def _open(plan: Plan) -> Plan:
