@@ -14,11 +14,11 @@ from gpuplanner.ui.plan_place.wizard.fields import choice_text
 from gpuplanner.workload.plan import Workload
 from gpuplanner.workload.precision import WeightPrecision
 from gpuplanner.workload.reads_data import ReadsData, Storage
-from gpuplanner.workload.serving import Serving
+from gpuplanner.workload.serving import Serving, Speculation
 from gpuplanner.workload.training import Recomputation, Sharding
 
 _DEGREES = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "micro_batch")
-_TABLE = "servers"
+_TABLE, _SPECULATION = "servers", "speculation"
 
 
 def automatic_values(
@@ -38,6 +38,7 @@ def automatic_values(
         found["max_length"] = f"{workload.input_tokens + workload.output_tokens:,}"
         if efficiencies is not None:
             found |= _server_flags(workload, estimate, efficiencies)
+            found |= _drafting(workload, efficiencies)
     if estimate is not None and estimate.plan.workload.kind == workload.kind:
         found |= _way(estimate.way, appearance)
         found |= _host(workload, estimate, appearance)
@@ -61,11 +62,22 @@ def _host(workload: Workload, estimate: Estimate, appearance: Appearance) -> dic
 
 def _way(way: Way, appearance: Appearance) -> dict[str, str]:
     found = {name: f"{getattr(way, name):,}" for name in _DEGREES}
+    if way.prefill_workers:
+        found["prefill_workers"] = f"{way.prefill_workers:,}"
+        found["prefill_tensor_parallel"] = f"{way.prefill_tensor_parallel or way.tensor_parallel:,}"
     choices = way.choices or {}
     for name, kind in (("sharding", Sharding), ("recomputation", Recomputation)):
         if choices.get(name) in {choice.value for choice in kind}:
             found[name] = appearance.text(choice_text(kind(choices[name])))
     return found
+
+
+def _drafting(workload: Serving, efficiencies: Efficiencies) -> dict[str, str]:
+    """The rules of thumb of what drafts; nothing where nothing does."""
+    if workload.speculation is Speculation.NONE:
+        return {}
+    usual = efficiencies.constants(_SPECULATION, workload.speculation.value)
+    return {"draft_tokens": f"{usual['draft_tokens']:.0f}", "acceptance_rate": f"{usual['acceptance_rate'] * 100:g}"}
 
 
 def _server_flags(workload: Serving, estimate: Estimate | None, efficiencies: Efficiencies) -> dict[str, str]:
