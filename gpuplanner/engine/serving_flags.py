@@ -1,6 +1,7 @@
 """The flags of each server: which settings of a plan it has, and how a way of serving is asked of it. No texts."""
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from gpuplanner.engine.serving_inputs import WayNumbers
 from gpuplanner.workload.serving import Server, Serving, Speculation
@@ -147,6 +148,7 @@ def _has(serving: Serving, name: str) -> bool:
     return name in FLAGS[serving.server]
 
 
+@lru_cache(maxsize=256)
 def heeded(serving: Serving) -> Serving:
     """The plan as its server understands it: what it has no flag for is left at its default."""
     names = ignored(serving)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from gpuplanner.engine.formulas import kv_cache, moe, serving_pool, serving_time, speculation, weights
-from gpuplanner.engine.formulas.elementwise import Condition, Number, maximum, minimum, where
+from gpuplanner.engine.formulas.elementwise import Condition, Number, always, maximum, minimum, where
 from gpuplanner.engine.serving_inputs import (
     CacheLayers,
     GpuNumbers,
@@ -130,7 +130,7 @@ def _weights(
 
 def last_stage(way: WayNumbers) -> WayNumbers:
     """The ranks of one pipeline stage, which what drafts is split over."""
-    return replace(way, pipeline_parallel=1.0)
+    return way if always(way.pipeline_parallel, 1.0) else replace(way, pipeline_parallel=1.0)
 
 
 def sequence_bytes(
