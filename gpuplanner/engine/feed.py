@@ -207,12 +207,12 @@ def wait_parts(
         return float(least.whole), float(most.whole)
 
     shown = (
-        (READ, found.read, replace(feed, items_per_core_s=0.0), feed.read),
-        (PREPARE, found.prepare, replace(feed, bytes_per_item=0.0), feed.prepare),
+        (READ, found.read, feed.bytes_per_item, 0.0, feed.read),
+        (PREPARE, found.prepare, 0.0, feed.items_per_core_s, feed.prepare),
     )
     return tuple(
-        Part(name, _rule(cast(float, value), *ends(alone, of)), LIMITS[name])
-        for name, value, alone, of in shown
+        Part(name, _rule(cast(float, value), *ends(_feeding(feed, each, per_core), of)), LIMITS[name])
+        for name, value, each, per_core, of in shown
         if value > 0
     )
 
@@ -223,10 +223,15 @@ def _rule(value: float, low: float, high: float) -> Figure:
 
 def _slower(feed: Feed, read: float, prepare: float | None = None) -> Feed:
     """The same feed where reading takes so many times as long, and preparing so many or as many."""
-    prepare = read if prepare is None else prepare
+    slower = feed.items_per_core_s / (read if prepare is None else prepare)
+    return _feeding(feed, feed.bytes_per_item * read, slower)
+
+
+def _feeding(feed: Feed, bytes_per_item: float, items_per_core_s: float) -> Feed:
+    """The same feed of other items."""
     return Feed(
-        bytes_per_item=feed.bytes_per_item * read,
-        items_per_core_s=feed.items_per_core_s / prepare,
+        bytes_per_item=bytes_per_item,
+        items_per_core_s=items_per_core_s,
         storage_bytes_per_s=feed.storage_bytes_per_s,
         shared=feed.shared,
         prefetched=feed.prefetched,
