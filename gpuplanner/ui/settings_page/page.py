@@ -19,7 +19,6 @@ from gpuplanner.ui.own_folder import OVERLAYS
 from gpuplanner.ui.palette.items import match
 from gpuplanner.ui.palette.providers import OWN_FILES
 from gpuplanner.ui.places import Context, Heading, Page, PageAction, Place
-from gpuplanner.ui.settings_page.own_measurements import OwnMeasurements
 from gpuplanner.ui.settings_page.presenter import GROUPS, Rate, SettingsPresenter
 from gpuplanner.ui.tokens import GAP, Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
@@ -42,6 +41,9 @@ class SettingsPage(Page):
 
     def __init__(self, context: Context, today: Callable[[], date]) -> None:
         super().__init__()
+        # It reads the engine: the window is there before it.
+        from gpuplanner.ui.settings_page.own_measurements import OwnMeasurements
+
         self._context = context
         self._appearance = context.appearance
         self._presenter = SettingsPresenter(context.appearance, context.settings, today)
