@@ -4,7 +4,7 @@ Ranked: a name that is what was typed, one that begins so, words that begin so, 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -86,12 +86,12 @@ class CatalogIndex(Tables):
         return tuple(self._hits[number] for number in numbers)
 
     def _entries(self, catalog: Catalog) -> Iterator[_Entry]:
+        translators = english, chinese = (Translator(Language.ENGLISH), Translator(Language.CHINESE))
         yield from _gpus(catalog)
-        yield from _models(catalog)
+        yield from _models(catalog, translators)
         yield from _instances(catalog)
         yield from _rules(catalog)
         yield from _compatibility(catalog)
-        english, chinese = (Translator(language) for language in (Language.ENGLISH, Language.CHINESE))
         for table in ("gpus", "instances", "models"):
             for column in self.columns(table):
                 names = english.text(column.label), chinese.text(column.label)
@@ -107,11 +107,13 @@ def _gpus(catalog: Catalog) -> Iterator[_Entry]:
         yield _Entry(hit, (f"{gpu.vendor} {gpu.name}", *gpu.aliases), (*text, *remarks))
 
 
-def _models(catalog: Catalog) -> Iterator[_Entry]:
+def _models(catalog: Catalog, translators: Sequence[Translator]) -> Iterator[_Entry]:
     for model in catalog.models.values():
+        kind = f"model.kind.{model.kind}"
+        kinds = tuple(translator.text(kind) for translator in translators if translator.has(kind))
         hit = Hit(EntryKind.MODEL, model.id, model.name, model.name, model.family)
         names = (model.id, model.id.rpartition("/")[2], *model.aliases)
-        yield _Entry(hit, names, (model.family, model.kind, model.licence, model.note, "model"))
+        yield _Entry(hit, names, (model.family, model.kind, *kinds, model.licence, model.note, "model"))
 
 
 def _instances(catalog: Catalog) -> Iterator[_Entry]:

@@ -13,6 +13,7 @@ from gpuplanner.store.settings import CURRENCY, LANGUAGE
 from gpuplanner.ui.catalog_place.details import Details, details_of
 from gpuplanner.ui.catalog_place.fact_words import FactWords
 from gpuplanner.ui.catalog_place.marks import Mark, entry_mark, mark_of
+from gpuplanner.ui.catalog_place.model_details import model_groups
 from gpuplanner.ui.catalog_place.offers import Offers
 from gpuplanner.ui.catalog_place.rows import FactRow, NumberRow, PriceRow, WordRow
 from gpuplanner.ui.catalog_place.tables import CatalogTable, EntryRef
@@ -304,3 +305,16 @@ def test_the_mark_of_a_row_is_that_of_its_least_certain_fact(shipped_catalog):
     )
     own = {**sure, power: Known(replace(sure[power].fact, source=OWN))}
     assert entry_mark(replace(gpu, properties=own)) is Mark.OWN
+
+
+def test_of_no_model_that_can_be_planned_it_is_said_that_it_cannot(shipped_catalog):
+    for model in shipped_catalog.models.values():
+        shown = model_groups(model)
+        said = {row.text for group in shown for row in group.rows if isinstance(row, WordRow)}
+        assert (msg("catalogui.model.no_architecture") in said) is (not model.plannable), model.id
+
+
+def test_what_a_network_does_for_an_image_is_shown(shipped_catalog):
+    rows = [row for group in model_groups(shipped_catalog.models["torchvision/resnet50"]) for row in group.rows]
+    assert NumberRow(msg("catalogui.model.flop"), 8.22e9, Unit.FLOP, msg("catalogui.model.flop.note")) in rows
+    assert WordRow(msg("catalogui.model.image"), msg("catalogui.model.pixels", width=224, height=224)) in rows

@@ -192,6 +192,17 @@ def test_no_row_is_cut_in_half(make, appearance):
     assert painted_below_the_last_whole_row() == {appearance.tokens.card.lower()}
 
 
+def test_no_number_of_a_later_page_is_cut(make):
+    rows = [PlainRow(f"row {number}", ("X", GIB, 1.0, "")) for number in range(2 * PAGE)]
+    rows[-1] = PlainRow("long", ("X", 10**36 * GIB, 1.0, ""))
+    view = make(rows)
+    section = IDS.index("memory")
+    before = view.columnWidth(section)
+    view.scrollToBottom()
+    needed = QFontMetricsF(font(TextRole.NUMBER)).horizontalAdvance(cell(view, 2 * PAGE - 1, "memory")) + 16
+    assert before < needed <= view.columnWidth(section)
+
+
 def test_no_number_is_cut(make):
     wide = [PlainRow("x", ("X", 123_456_789 * GIB, 1234567.0, "")), *ROWS]
     view = make(wide)

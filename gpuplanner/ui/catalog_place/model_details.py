@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from gpuplanner.catalog.architecture import AttentionKind, LayerGroup, ModelArchitecture
 from gpuplanner.catalog.entries import Model
+from gpuplanner.catalog.networks import DiffusionNetwork, Network, VisionNetwork
 from gpuplanner.catalog.table.contents import kv_bytes_per_token
 from gpuplanner.messages import MessageValue, msg
 from gpuplanner.ui.catalog_place.rows import FactGroup, FactRow, NumberRow, Row, WordRow, groups
@@ -26,18 +27,53 @@ def model_groups(model: Model) -> tuple[FactGroup, ...]:
     if model.licence:
         size.append(WordRow(msg("catalogui.model.licence"), model.licence))
     if shape is None:
-        return groups(
-            FactGroup(msg("catalogui.group.size"), tuple(size)),
-            FactGroup(
-                msg("catalogui.group.layers"),
-                (WordRow(msg("catalogui.model.layers"), msg("catalogui.model.no_architecture")),),
-            ),
-        )
+        return groups(FactGroup(msg("catalogui.group.size"), tuple(size)), _network(model.network))
     return groups(
         FactGroup(msg("catalogui.group.size"), tuple(size)),
         FactGroup(msg("catalogui.group.token"), tuple(_per_token(shape))),
         FactGroup(msg("catalogui.group.layers"), tuple(_layers(shape))),
     )
+
+
+def _network(network: Network | None) -> FactGroup:
+    """What is known of a model that is no language model."""
+    rows: tuple[Row, ...]
+    match network:
+        case VisionNetwork():
+            rows = tuple(_of_images(network))
+            return FactGroup(msg("catalogui.group.image"), rows)
+        case DiffusionNetwork():
+            rows = tuple(_of_pipeline(network))
+            return FactGroup(msg("catalogui.group.pipeline"), rows)
+        case _:
+            rows = (WordRow(msg("catalogui.model.layers"), msg("catalogui.model.no_architecture")),)
+            return FactGroup(msg("catalogui.group.layers"), rows)
+
+
+def _of_images(network: VisionNetwork) -> Iterable[Row]:
+    side = network.image_px
+    yield WordRow(msg("catalogui.model.image"), msg("catalogui.model.pixels", width=side, height=side))
+    yield NumberRow(msg("catalogui.model.flop"), 2 * network.macs, Unit.FLOP, msg("catalogui.model.flop.note"))
+    if network.activations:
+        yield NumberRow(msg("catalogui.model.activations"), network.activations, Unit.COUNT)
+    if network.layers:
+        yield NumberRow(msg("catalogui.model.layers"), float(network.layers), Unit.COUNT)
+    yield WordRow(msg("catalogui.model.operators"), msg(f"catalogui.operators.{network.operators.value}"))
+
+
+def _of_pipeline(network: DiffusionNetwork) -> Iterable[Row]:
+    kind = network.denoiser.kind
+    yield NumberRow(msg(f"catalogui.model.denoiser.{kind}"), network.denoiser.parameters, Unit.COUNT)
+    for encoder in network.text_encoders:
+        yield NumberRow(msg("catalogui.model.text_encoder", name=encoder.name), encoder.parameters, Unit.COUNT)
+    yield NumberRow(msg("catalogui.model.codec"), network.codec.parameters, Unit.COUNT)
+    size = msg("catalogui.model.pixels", width=network.width, height=network.height)
+    yield WordRow(msg("catalogui.model.card_size"), size)
+    if network.frames > 1:
+        yield NumberRow(msg("catalogui.model.card_frames"), float(network.frames), Unit.COUNT)
+    yield NumberRow(msg("catalogui.model.card_steps"), float(network.steps), Unit.COUNT)
+    runs = 2 if network.guided or network.guided_apart else 1
+    yield NumberRow(msg("catalogui.model.passes"), float(runs), Unit.COUNT)
 
 
 def _per_token(shape: ModelArchitecture) -> Iterable[Row]:

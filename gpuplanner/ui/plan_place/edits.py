@@ -15,6 +15,7 @@ from gpuplanner.workload.plan import WORKLOADS, MachineChoice, Plan, Workload
 from gpuplanner.workload.reads_data import PreparesData, ReadsData
 from gpuplanner.workload.serving import Serving, Speculation
 from gpuplanner.workload.training import Method, Training, TrainingObjective
+from gpuplanner.workload.wizard import models_of
 
 LARGE_PARAMETERS = 20e9
 """Above it training starts with LoRA: all states of full training take 16 bytes a parameter, over 320 GB."""
@@ -60,6 +61,15 @@ def with_kind(
         rest.setdefault("model", model)
     workload = target.model_validate(rest | common)
     return plan.model_copy(update={"workload": workload})
+
+
+def kind_that_runs(model_kind: str, plan: Plan) -> str | None:
+    """The kind of workload that runs a kind of the catalog's models: the plan's own where that does, else the first.
+
+    None where no workload runs it.
+    """
+    kinds = (type(plan.workload), *WORKLOADS)
+    return next((k.model_fields["kind"].default for k in kinds if model_kind in models_of(k)), None)
 
 
 def with_machine(plan: Plan, machine: MachineChoice | None) -> Plan:

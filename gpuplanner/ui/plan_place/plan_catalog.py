@@ -48,6 +48,13 @@ class PlanCatalog(QObject):
         model = self._model(choice)
         return float(model.parameters.value) if model is not None else 0.0
 
+    def model_kind(self, choice: ModelChoice) -> str:
+        """The catalog's kind of a chosen model; that of a file is a decoder, and empty is what is not known."""
+        if choice.architecture is not None:
+            return "decoder"
+        model = self._model(choice)
+        return model.kind if model is not None else ""
+
     def architecture(self, choice: ModelChoice) -> ModelArchitecture | None:
         """The architecture of a chosen model."""
         if choice.architecture is not None:

@@ -23,7 +23,7 @@ from gpuplanner.ui.pins import MOST_PINS, PinKind, Pins, candidate_pin
 from gpuplanner.ui.plan_place.autosave import Autosave
 from gpuplanner.ui.plan_place.banners import CONFLICT, NOT_SAVED, OTHER_CATALOG, Banner, Banners
 from gpuplanner.ui.plan_place.document import PlanDocument
-from gpuplanner.ui.plan_place.edits import with_change, with_kind
+from gpuplanner.ui.plan_place.edits import kind_that_runs, with_change, with_kind
 from gpuplanner.ui.plan_place.history.entries import History
 from gpuplanner.ui.plan_place.intake import Taken
 from gpuplanner.ui.plan_place.measured.asking import MeasuredAsking
@@ -159,7 +159,7 @@ class PlanPresenter(QObject):
             if not (isinstance(last, str) and last.startswith(PLAN) and self.open_shelved(last.removeprefix(PLAN))):
                 self._ensure_open()
         if kind == "model":
-            self.set_model(ModelChoice(catalog_id=entry_id))
+            self._run_model(ModelChoice(catalog_id=entry_id))
         elif kind == "gpu":
             self.document.set_machine(MachineChoice(gpu_id=entry_id, gpus=1, per_node=1))
         else:
@@ -223,11 +223,15 @@ class PlanPresenter(QObject):
         self._show(plan, plan_id, revision)
         self.plans.changed.emit()
 
-    def new_plan(self, name: str, kind: str) -> None:
-        """A new plan of a kind, with the usual values and the model of the sample."""
+    def new_plan(self, name: str, kind: str, runs: ModelChoice | None = None) -> None:
+        """A new plan of a kind, with the usual values; without a model with that of the sample."""
         model = self._usual_model
-        usual = Plan(name=name, workload=Serving(model=model))
-        self.add(with_kind(usual, kind, parameters=self.facts.parameters(model)))
+        usual = with_kind(
+            Plan(name=name, workload=Serving(model=model)), kind, parameters=self.facts.parameters(runs or model)
+        )
+        if runs is not None:
+            usual = usual.model_copy(update={"workload": usual.workload.model_copy(update={"model": runs})})
+        self.add(usual)
 
     def duplicate(self, name: str) -> None:
         """A copy of the open plan under another name; the copy is then open."""
@@ -254,12 +258,21 @@ class PlanPresenter(QObject):
             self.add(taken.plan)
         elif taken.model is not None:
             self._ensure_open()
-            self.set_model(taken.model)
+            self._run_model(taken.model)
         elif taken.machine is not None:
             self._ensure_open()
             self.document.set_machine(taken.machine)
         elif taken.run is not None:
             self._ask_about(taken.run, taken.name)
+
+    def _run_model(self, choice: ModelChoice) -> None:
+        """Run a model in the open plan; in a new one where the open plan is of a kind that runs no such models."""
+        kind = kind_that_runs(self.facts.model_kind(choice), self.plan)
+        if kind is None or kind == self.plan.workload.kind:
+            self.set_model(choice)
+            return
+        self.new_plan(self.facts.model_name(choice), kind, choice)
+        self._notices.say(msg("planui.new_for_model", kind=msg(f"planui.kind.{kind}")), Verdict.INFO)
 
     def _ask_about(self, run: MeasuredRun, name: str) -> None:
         """Ask whether a measurement of the open plan is to be kept; measured links need no plan of their kind."""

@@ -156,17 +156,18 @@ class Arrangement(QObject):
         self.fit_titles()
         self.fit_contents()
 
-    def fit_contents(self) -> None:
-        """Columns become as wide as what stands in the first page: half a number is a wrong one.
+    def fit_contents(self, rows: range | None = None) -> None:
+        """Columns become as wide as what stands in these rows, or the first page: half a number is a wrong one.
 
         Words get as much as there is room for. Columns grow only, so that nothing jumps while a person filters.
         """
         below = self._table.verticalHeader().defaultSectionSize() > ROW_HEIGHT + 6
         grown = False
+        rows = range(min(PAGE, self._model.total)) if rows is None else rows
         for section, column in enumerate(self._model.columns):
             if self._header.isSectionHidden(section):
                 continue
-            looks = (self._model.look_at(row, section) for row in range(min(PAGE, self._model.total)))
+            looks = (self._model.look_at(row, section) for row in rows)
             widths = (self._content_width(look, below=below) for look in looks if look is not None)
             width = int(max(widths, default=0) + 2 * PADDING + 3)
             widest, most = (self._numbers, width) if column.right else (self._words, min(width, _WIDEST_WORDS))

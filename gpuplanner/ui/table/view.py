@@ -25,7 +25,7 @@ from gpuplanner.ui.table.copying import CopyFormat, table_text
 from gpuplanner.ui.table.delegate import CellDelegate
 from gpuplanner.ui.table.header import PADDING, DataHeader
 from gpuplanner.ui.table.menus import ColumnAction, cell_menu, column_menu, header_menu
-from gpuplanner.ui.table.model import PagedModel
+from gpuplanner.ui.table.model import PAGE, PagedModel
 from gpuplanner.ui.table.source import Row, Source
 from gpuplanner.ui.tokens import ROW_HEIGHT
 
@@ -327,8 +327,10 @@ class DataTable(QTableView):
             self._chosen = wanted
             self.rowChosen.emit(wanted)
 
-    def _page_came(self) -> None:
-        """Who walks faster than rows are fetched has chosen one all the same."""
+    def _page_came(self, first: QModelIndex, last: QModelIndex) -> None:
+        """Its numbers may be longer. Who walks faster than rows are fetched has chosen one all the same."""
+        if last.row() - first.row() < PAGE:
+            self.columns.fit_contents(range(first.row(), last.row() + 1))
         # The page that came may be another than that of the current row, which then is not known yet.
         if self.current_id() not in {"", self._chosen}:
             self._current_changed(self.currentIndex())

@@ -536,6 +536,22 @@ def test_a_gpu_of_the_catalog_is_planned_with(page, settled):
     assert page.presenter.plan.workload.model.catalog_id == "Qwen/Qwen3-32B"
 
 
+@pytest.mark.parametrize(
+    ("family", "kind"), [("ResNet", "vision"), ("Qwen3", "serving"), ("SDXL", "diffusion"), ("Whisper", "speech")]
+)
+def test_a_model_that_the_open_plan_cannot_run_gets_a_plan_of_its_own(page, settled, family, kind):
+    model = next(m for m in page.presenter.facts.catalog.models.values() if m.family == family and m.plannable)
+    page.presenter.new_plan("other", "by-hand" if kind == "serving" else "serving")
+    other = page.presenter.plan.workload
+    page.visit(f"with/model/{model.id}")
+    settled(page)
+    assert page.presenter.plan.workload.kind == kind
+    assert page.presenter.plan.workload.model.catalog_id == model.id
+    assert page.presenter.outcome.worked.problem is None
+    kept = {plan.name: plan.id for plan in page.presenter.plans.listed()}
+    assert page.presenter.plans.newest(kept["other"]).workload == other
+
+
 # --- Difference, start page ---------------------------------------------------------------------------------------
 
 
