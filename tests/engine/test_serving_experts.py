@@ -151,7 +151,7 @@ def test_the_search_tries_spread_experts_and_its_candidate_says_so(shipped_catal
     assert prepared is not None
     (computed,) = space.compute([prepared])
     passing = np.logical_and.reduce([np.broadcast_to(c.value <= c.limit, prepared.rows) for c in computed.checks])
-    best = space.best(machine, computed, passing)
+    best = space.candidate(machine, computed, space.best(computed, passing))
     stated = best.plan.workload
     assert isinstance(stated, Serving)
     assert stated.attention_ranks == best.way.data_parallel

@@ -81,10 +81,13 @@ class OneByOne:
     def compute(self, block: Sequence[Prepared]) -> Sequence[Computed]:
         return [self._computed(prepared.ways) for prepared in block]
 
-    def best(self, machine: Machine, computed: Computed, passing: Array) -> Candidate:
+    def best(self, computed: Computed, passing: Array) -> int:
         left = [int(i) for i in np.flatnonzero(passing)]
         estimates: tuple[Estimate, ...] = computed.results
-        made = estimates[min(left, key=lambda place: self._key(estimates[place]))]
+        return min(left, key=lambda place: self._key(estimates[place]))
+
+    def candidate(self, machine: Machine, computed: Computed, place: int) -> Candidate:
+        made: Estimate = computed.results[place]
         whole = with_nodes(machine, made.machine.nodes)
         metrics = {name: figure.value for name, figure in made.metrics.items()}
         costs, _ = cost_metrics(whole, made.metrics)

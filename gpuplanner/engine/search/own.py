@@ -83,9 +83,7 @@ class OwnRows:
         if isinstance(fits, Failure):
             return computed
         for place in np.flatnonzero(fits & np.isin(computed.nodes, nodes))[:MOST_LINKED]:
-            only = np.zeros(computed.nodes.shape, dtype=bool)
-            only[place] = True
-            found = self._measured(space.best(machine, computed, only))
+            found = self._measured(space.candidate(machine, computed, int(place)))
             if found is not None:
                 computed = _corrected(computed, int(place), found.factors)
         return computed

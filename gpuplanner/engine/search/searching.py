@@ -165,6 +165,7 @@ def _blocks(groups: Sequence[Group]) -> Iterator[list[int]]:
 def _judged(plan: Plan, space: Space, offers: Iterable[Machine], computed: Computed) -> Iterator[Candidate | Rejection]:
     """What becomes of each offer of the same hardware."""
     ways = passing(np.ones(computed.nodes.shape, dtype=bool), computed.checks)
+    best_of_all = None if isinstance(ways, Failure) else space.best(computed, ways)
     for machine in offers:
         left = ways
         if not isinstance(left, Failure):
@@ -172,5 +173,7 @@ def _judged(plan: Plan, space: Space, offers: Iterable[Machine], computed: Compu
         if isinstance(left, Failure):
             # The amount is that of so many nodes.
             yield broke(with_nodes(machine, int(computed.nodes[left.place])), left)
+        elif best_of_all is not None and left is ways:
+            yield space.candidate(machine, computed, best_of_all)
         else:
-            yield space.best(machine, computed, left)
+            yield space.candidate(machine, computed, space.best(computed, left))

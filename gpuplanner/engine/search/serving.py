@@ -129,7 +129,7 @@ class ServingSpace:
             for p, end in zip(prepared, ends, strict=True)
         ]
 
-    def best(self, machine: Machine, computed: Computed, passing: Array) -> Candidate:
+    def best(self, computed: Computed, passing: Array) -> int:
         """The fewest machines that pass, and of the layouts on so many the one that answers a request first.
 
         More machines would be faster still: they are not taken, since what passes meets the load and the goals.
@@ -137,8 +137,7 @@ class ServingSpace:
         found: _Results = computed.results
         fewest = _first_of_each(passing.reshape(-1, len(COPIES)))
         seconds = found.ttft_s + found.tpot_s * (self._workload.output_tokens - 1)
-        place = int(fewest[np.lexsort((seconds[fewest], computed.nodes[fewest]))[0]])
-        return self._candidate(machine, found, place, float(seconds[place]))
+        return int(fewest[np.lexsort((seconds[fewest], computed.nodes[fewest]))[0]])
 
     def _ways(self, gpus_per_node: int, spanning: bool) -> ServingWays | None:
         key = gpus_per_node, spanning
@@ -194,7 +193,8 @@ class ServingSpace:
             checks.append(Check(Broken.TPOT, found.tpot_s, workload.tpot_goal_s, Unit.SECOND))
         return checks
 
-    def _candidate(self, machine: Machine, found: _Results, place: int, seconds: float) -> Candidate:
+    def candidate(self, machine: Machine, computed: Computed, place: int) -> Candidate:
+        found: _Results = computed.results
         ways = found.ways
         whole = with_nodes(machine, int(ways.nodes[place]))
         way = Way(
@@ -211,7 +211,7 @@ class ServingSpace:
         metrics = {
             "ttft_s": float(found.ttft_s[place]),
             "tpot_s": float(found.tpot_s[place]),
-            "request_s": seconds,
+            "request_s": float(found.ttft_s[place] + found.tpot_s[place] * (self._workload.output_tokens - 1)),
             "request_per_s": float(found.request_per_s[place]),
             "output_tokens_per_s": float(found.output_tokens_per_s[place]),
             "resident_sequences": float(at_work if by_rate else whole_sequences(at_work)),

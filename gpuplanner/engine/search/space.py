@@ -46,6 +46,10 @@ class Space(Protocol):
         """The ways of several machines as one block."""
         ...
 
-    def best(self, machine: Machine, computed: Computed, passing: Array) -> Candidate:
-        """The best of the ways that pass, on this offer."""
+    def best(self, computed: Computed, passing: Array) -> int:
+        """The place of the best of the ways that pass, whatever they cost."""
+        ...
+
+    def candidate(self, machine: Machine, computed: Computed, place: int) -> Candidate:
+        """One of the ways on this offer."""
         ...

@@ -125,18 +125,18 @@ class TrainingSpace:
         }
         return [found[place] for place in range(len(block))]
 
-    def best(self, machine: Machine, computed: Computed, passing: Array) -> Candidate:
+    def best(self, computed: Computed, passing: Array) -> int:
         found: _Results = computed.results
-        time = found.step_s if computed.job_s is None else computed.job_s
-        time = time * reluctance(found.usable, found.needed, self._memory_spread.high)
-        key = {
-            Objective.COST: (time * computed.nodes, time),
-            Objective.TIME: (time, computed.nodes),
-            Objective.FEWEST_GPUS: (computed.nodes, time),
-        }[self._plan.constraints.objective]
         left = np.flatnonzero(passing)
-        place = int(left[np.lexsort((key[1][left], key[0][left]))[0]])
-        return self._candidate(machine, computed, found, place)
+        time = (found.step_s if computed.job_s is None else computed.job_s)[left]
+        time = time * reluctance(found.usable, found.needed[left], self._memory_spread.high)
+        nodes = computed.nodes[left]
+        objective = self._plan.constraints.objective
+        if objective is Objective.COST:
+            keys = time, time * nodes
+        else:
+            keys = (nodes, time) if objective is Objective.TIME else (time, nodes)
+        return int(left[np.lexsort(keys)[0]])
 
     def _software(self, machine: Machine) -> SoftwareNumbers:
         """Software's numbers depend on nothing of a machine but the type of its GPUs and the share of one."""
@@ -232,7 +232,8 @@ class TrainingSpace:
         in_time = [Check(Broken.DEADLINE, job_s, deadline, Unit.SECOND)] if deadline and job_s is not None else []
         return Computed(in_time, own.nodes, job_s, results)
 
-    def _candidate(self, machine: Machine, computed: Computed, found: _Results, place: int) -> Candidate:
+    def candidate(self, machine: Machine, computed: Computed, place: int) -> Candidate:
+        found: _Results = computed.results
         way = found.ways[int(found.rows[place])]
         whole = with_nodes(machine, way.nodes)
         job_s = None if computed.job_s is None else float(computed.job_s[place])
