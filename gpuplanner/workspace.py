@@ -8,6 +8,7 @@ for: a window is there before it, and a command pays only for what it uses.
 import locale
 import os
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -222,7 +223,18 @@ class Workspace:
             return links_of_run(run, name, today, machine, self.efficiencies, new_id)
         if plan is None:
             raise InputError(msg("own.of_which_plan", file=name, kind=msg(f"own.kind.{run.kind}")))
-        return run_of_plan(run, name, today, plan, self._without_own, new_id)
+        understood = run_of_plan(run, name, today, plan, self._without_own, new_id)
+        return replace(understood, doubt=self._another_model(run, name, plan))
+
+    def _another_model(self, run: "MeasuredRun", name: str, plan: Plan) -> Message | None:
+        """That a file names another model than the plan, where both are known and differ; else None."""
+        choice = model_of(plan.workload)
+        named = self.resolve(run.model, "model") if run.model else None
+        if choice is None or choice.catalog_id is None or named is None or named.id in {None, choice.catalog_id}:
+            return None
+        model = self.catalog.models.get(choice.catalog_id)
+        planned = model.name if model is not None else choice.catalog_id
+        return msg("own.another_model", file=name, model=named.name or run.model, planned=planned)
 
     def _without_own(self, plan: Plan) -> "Estimate":
         from gpuplanner.engine import estimating

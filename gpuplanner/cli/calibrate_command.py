@@ -1,6 +1,7 @@
 """`calibrate`: keeps what a person measured of a plan, for estimates of the same profile; lists and removes."""
 
 import argparse
+import sys
 from pathlib import Path
 
 from gpuplanner.cli.columns import columns, safe
@@ -39,6 +40,8 @@ def _add(options: argparse.Namespace, context: Context) -> int:
     understood = context.workspace.understood(run, name, plan, options.gpu or "")
     kept = understood.measurement
     keep_own(context.workspace.home, kept)
+    if understood.doubt is not None:
+        print(context.text(understood.doubt), file=sys.stderr)
     if options.json:
         print_json(_data(kept) | {"factors": dict(understood.factors)})
         return 0

@@ -8,7 +8,7 @@ from gpuplanner.engine.estimate import Estimate
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.own_links import OwnLink
 from gpuplanner.engine.own_measurements import OwnMeasurement, checked, factors_of, site_of
-from gpuplanner.messages import InputError, msg
+from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.workload.measurement_log import MeasuredRun
 from gpuplanner.workload.plan import Plan
 
@@ -25,11 +25,13 @@ class Understood:
     """A measurement as it would be kept. `factors`: measured over estimated, by metric, or of the links by `LINK`.
 
     `estimate`: what the engine says of the run that was measured; None for links, which are of a machine alone.
+    `doubt`: what speaks against it being of this plan.
     """
 
     measurement: OwnMeasurement | OwnLink
     factors: Mapping[str, float]
     estimate: Estimate | None = None
+    doubt: Message | None = None
 
 
 def run_of_plan(

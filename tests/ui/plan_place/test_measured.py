@@ -133,6 +133,19 @@ def test_it_follows_the_plan_until_it_is_right(qtbot, chat, dropped, own_dir):
     assert chat.measured.problem.isHidden()
 
 
+def test_a_log_of_another_model_is_doubted_and_can_be_kept_all_the_same(chat, dropped, own_dir):
+    asked = dropped(chat, own_dir / "vllm_server.log")  # of Qwen3 32B
+    assert asked.understood.doubt.id == "own.another_model"
+    assert chat.measured.problem.isVisible()
+    assert (
+        "Qwen3 32B" in chat.measured.problem.accessibleName() or "Qwen3-32B" in chat.measured.problem.accessibleName()
+    )
+    assert chat.measured.keep.isEnabled()
+    chat.measured.dismiss.click()
+    assert dropped(chat, own_dir / "vllm_bench.json").understood.doubt is None
+    assert chat.measured.problem.isHidden()
+
+
 def test_links_and_runs_wait_for_each_other(qtbot, chat, dropped, own_dir, real):
     dropped(chat, own_dir / "vllm_bench.json")
     assert chat.dropped([str(own_dir / "nccl_all_reduce.txt")])

@@ -72,9 +72,10 @@ class MeasuredCard(Card):
         more = self._asking.waiting
         self.note.say(msg("own.window.more", file=asked.name, count=more) if more else asked.name)
         understood = asked.understood
-        self.problem.setVisible(asked.problem is not None)
-        if asked.problem is not None:
-            self.problem.say(asked.problem, Verdict.WARN)
+        warns = asked.problem or (understood.doubt if understood is not None else None)
+        self.problem.setVisible(warns is not None)
+        if warns is not None:
+            self.problem.say(warns, Verdict.WARN)
         for part in (self.of, self._figures, self._applies):
             part.setVisible(understood is not None)
         self.keep.setEnabled(understood is not None)
