@@ -186,3 +186,8 @@ class TestSynonyms:
         for group in yaml.safe_load((shipped("catalogs") / "names" / "synonyms.yaml").read_text(encoding="utf-8")):
             assert any(word.isascii() for word in group), group
             assert any(not word.isascii() for word in group), group
+
+
+@pytest.mark.parametrize("text", ["image classification", "图像分类", "resnet 图像"])
+def test_models_are_found_by_what_they_are_for_in_both_languages(index, text):
+    assert "torchvision/resnet50" in {hit.id for hit in index.search(text, [EntryKind.MODEL], 300)}
