@@ -81,6 +81,8 @@ TIED = frozenset({("gemm", "overlap_loss"), ("gemm", "expert_padding_tokens")})
 """Numbers that have one value in all entries of their table."""
 SKIPPED = re.compile(r"outlier|confidence=low", re.IGNORECASE)
 
+OTHERS = re.compile(r"mlc|llm-awq|\btgi\b|text-generation-inference|tabbyapi", re.IGNORECASE)
+"""Software that has the profile of another for want of its own: predicted so, but it tells nothing of that other."""
 SPECULATIVE = re.compile(r"deepseek", re.IGNORECASE)
 """Models with layers that predict further tokens: the rows do not say whether they were used, and come in pairs. Only
 their first tokens are fitted."""
@@ -141,7 +143,7 @@ def read_cases(tables: Tables) -> list[Case]:
 
 
 def _cases(row: Row, context: ValidationContext, tables: Tables) -> Iterable[Case]:
-    if SKIPPED.search(row.text("notes")) or MLPERF in row.text("notes"):
+    if SKIPPED.search(row.text("notes")) or MLPERF in row.text("notes") or OTHERS.search(row.text("engine")):
         return
     speculative = SPECULATIVE.search(row.text("model"))
     tables.used.clear()
