@@ -13,6 +13,7 @@ from gpuplanner.engine.formulas.collectives import all_reduce_seconds
 from gpuplanner.engine.formulas.own_measurements import FOR_UNIT
 from gpuplanner.engine.links import Collective, reach
 from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.ranges import bounded
 from gpuplanner.facts import Fact, Source
 from gpuplanner.figures import Certainty, Figure, Origin
 from gpuplanner.messages import InputError, msg
@@ -87,7 +88,8 @@ def _times(figure: Figure, factor: float) -> Figure:
     if figure.unit not in FOR_UNIT:
         return figure
     value = float(FOR_UNIT[figure.unit](figure.value, factor))
-    return replace(figure, value=value, low=figure.low * factor, high=figure.high * factor, derivation=None)
+    changed = replace(figure, value=value, low=figure.low * factor, high=figure.high * factor, derivation=None)
+    return bounded(changed, 1.0) if figure.unit is Unit.RATIO else changed
 
 
 def _origin(link: OwnLink) -> Origin:

@@ -15,6 +15,7 @@ from gpuplanner.engine.formulas.own_measurements import FOR_UNIT
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.origins import Find
 from gpuplanner.engine.own_links import OwnLink, with_own_links
+from gpuplanner.engine.ranges import bounded
 from gpuplanner.engine.serving_remarks import missed_goals
 from gpuplanner.engine.training_remarks import unmet as missed_deadline
 from gpuplanner.facts import Fact, MissingFactError, Source
@@ -266,7 +267,7 @@ def _changed(
         return replace(figure, value=value, low=value, high=value)
     low, high = _ends(efficiencies, first, same_load)
     why = msg("own.why.same" if same_load else "own.why.near", file=measurement.name)
-    return replace(
+    changed = replace(
         figure,
         value=value,
         certainty=Certainty.CALIBRATED,
@@ -276,6 +277,7 @@ def _changed(
         why=why,
         derivation=None,
     )
+    return bounded(changed, 1.0) if figure.unit is Unit.RATIO else changed
 
 
 def _ends(efficiencies: Efficiencies, follows: _Follows, same_load: bool) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """How sure a calibrated figure is: the ends of its range as factors of its value, and why it is as wide. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.figures import Certainty, Figure, Rung
@@ -46,3 +47,12 @@ def inverse(value: float, unit: Unit, spread: Spread) -> Figure:
     """A rate whose time has this range."""
     certainty = certainty_on(spread.rung)
     return Figure(value, unit, certainty, value / spread.high, value / spread.low, spread.rung, spread.why)
+
+
+def bounded(figure: Figure, most: float = inf, least: float = 0.0) -> Figure:
+    """The figure with a range that stays within what its quantity can be: no more than all of a whole, never below it.
+
+    The value itself is left alone: one outside of the bounds is a fault of the formula, which no range may hide.
+    """
+    low, high = min(max(figure.low, least), figure.value), max(min(figure.high, most), figure.value)
+    return replace(figure, low=low, high=high)

@@ -5,6 +5,7 @@ runtime, activations, graphs, the cache of the requests at work) and what the se
 """
 
 from dataclasses import replace
+from math import inf
 
 from gpuplanner.catalog.architecture import ModelArchitecture, Role
 from gpuplanner.catalog.efficiency import Efficiencies
@@ -15,6 +16,7 @@ from gpuplanner.engine.formulas.elementwise import Number, maximum
 from gpuplanner.engine.formulas.gpu_memory import phase_bytes
 from gpuplanner.engine.limit_shares import limit_shares
 from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.ranges import Spread, bounded
 from gpuplanner.engine.serving_apart import SERVED, prompts_bytes, reader_bytes
 from gpuplanner.engine.serving_apart_remarks import apart_remarks, apart_spreads
 from gpuplanner.engine.serving_choice import chosen_way
@@ -39,7 +41,13 @@ from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbe
 from gpuplanner.engine.serving_machine import Found, gpu_numbers, server_numbers
 from gpuplanner.engine.serving_memory import MemoryNumbers, longest_request_tokens
 from gpuplanner.engine.serving_model import cache_precision_of, precision_of
-from gpuplanner.engine.serving_numbers import ServingNumbers, load_numbers, serving_numbers
+from gpuplanner.engine.serving_numbers import (
+    ServingNumbers,
+    load_numbers,
+    most_sequences,
+    requests_at_work,
+    serving_numbers,
+)
 from gpuplanner.engine.serving_parts import step_parts
 from gpuplanner.engine.serving_pool_fit import PoolLack, fit_with, pool_lack
 from gpuplanner.engine.serving_remarks import borrowed_remarks, memory_reason, remarks, unmet
@@ -104,7 +112,8 @@ def estimate_serving(
     parts: tuple[Part, ...] = ()
     if runs and not result.saturated:
         parts = step_parts(result, found.numbers, way, spreads)
-        metrics |= _rates(result, load, spreads)
+        let_in = inf if result.apart is not None else float(most_sequences(server, way) * way.replicas)
+        metrics |= _rates(result, load, spreads, let_in)
     return Estimate(
         plan=plan,
         machine=machine,
@@ -244,11 +253,11 @@ def _room(
     if longest >= most:
         metrics["max_length"] = certain(most, Unit.TOKEN)
     else:
-        metrics["max_length"] = pool_figure(numbers, per_token, longest, Unit.TOKEN, spread)
+        metrics["max_length"] = bounded(pool_figure(numbers, per_token, longest, Unit.TOKEN, spread), most)
     return metrics
 
 
-def _rates(result: ServingNumbers, load: LoadNumbers, spreads: Spreads) -> dict[str, Figure]:
+def _rates(result: ServingNumbers, load: LoadNumbers, spreads: Spreads, let_in: float) -> dict[str, Figure]:
     """Times and throughput of a server that runs and keeps up."""
     first, token = time_figure(result.ttft_s, spreads.first_token), time_figure(result.tpot_s, spreads.token)
     answered = serving_time.request_seconds(result.ttft_s, result.tpot_s, load.output_tokens)
@@ -259,7 +268,7 @@ def _rates(result: ServingNumbers, load: LoadNumbers, spreads: Spreads) -> dict[
         "output_tokens_per_s": rate_figure(result.output_tokens_per_s, Unit.TOKEN_PER_S, spreads.rate),
         "request_per_s": _request_rate(result, load, spreads),
         "prefill_tokens_per_s": rate_figure(result.prefill_tokens_per_s, Unit.TOKEN_PER_S, spreads.prompt),
-        "resident_sequences": _at_work(result, load, spreads),
+        "resident_sequences": _at_work(result, load, spreads.rate, let_in),
     }
 
 
@@ -270,16 +279,17 @@ def _request_rate(result: ServingNumbers, load: LoadNumbers, spreads: Spreads) -
     return rate_figure(result.request_per_s, Unit.REQUEST_PER_S, spreads.rate)
 
 
-def _at_work(result: ServingNumbers, load: LoadNumbers, spreads: Spreads) -> Figure:
-    """With a number of clients that all fit it is that number; the pool or a rate makes it an estimate.
+def _at_work(result: ServingNumbers, load: LoadNumbers, spread: Spread, let_in: float) -> Figure:
+    """All clients, where nobody waits for a place, is a number that is known; the pool or a rate makes it an estimate.
 
-    Of the requests that the pool holds only whole ones count; a rate keeps a mean number of them at work.
+    `let_in`: requests that the server lets in, on all replicas, however large its pool is.
     """
-    if load.request_per_s is None:
-        if result.resident < result.places:
-            return certain(result.at_work, Unit.COUNT)
-        return count_figure(serving_pool.whole_sequences(result.at_work), spreads.rate)
-    return count_figure(result.at_work, spreads.rate)
+    shown, clients = requests_at_work(result.at_work, load, result.apart is not None), float(load.concurrency)
+    if load.request_per_s is not None:
+        return bounded(count_figure(shown, spread), let_in)
+    if float(shown) >= clients:
+        return certain(shown, Unit.COUNT)
+    return bounded(count_figure(shown, spread), min(clients, let_in), 1.0)
 
 
 def _way(way: WayNumbers, workload: Serving, model: ModelArchitecture, precision: str, found: Found) -> Way:

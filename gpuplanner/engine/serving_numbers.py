@@ -103,6 +103,14 @@ def serving_numbers(
     return _open(parts, memory, places, load.request_per_s / way.replicas)
 
 
+def requests_at_work(at_work: Number, load: LoadNumbers, apart: bool) -> Number:
+    """Requests at work at once as they are shown: whole ones of those that a pool holds for clients.
+
+    A rate keeps a mean number of them at work, and so do workers of which each does its part of a request.
+    """
+    return at_work if apart or load.request_per_s is not None else serving_pool.whole_sequences(at_work)
+
+
 def most_sequences(server: ServerNumbers, way: WayNumbers) -> Number:
     """Requests that a replica lets in; where groups of ranks are servers of their own, each lets in as many."""
     if way.plain:

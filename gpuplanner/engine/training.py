@@ -16,7 +16,7 @@ from gpuplanner.engine.formulas.gpu_memory import largest_that_fitted, phase_byt
 from gpuplanner.engine.formulas.training_time import job_seconds
 from gpuplanner.engine.limit_shares import limit_shares
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.ranges import Spread, certainty_on, inverse, ranged
+from gpuplanner.engine.ranges import Spread, bounded, certainty_on, inverse, ranged
 from gpuplanner.engine.training_growth import Grown, grown_bytes, growth
 from gpuplanner.engine.training_memory import ActivationNumbers, MemoryNumbers
 from gpuplanner.engine.training_remarks import remarks, unmet
@@ -219,8 +219,7 @@ def _rates(run: TrainingRun) -> dict[str, Figure]:
 
 def _share(value: float, spread: Spread) -> Figure:
     """A share of the peak, which no range passes."""
-    found = inverse(value, Unit.RATIO, spread)
-    return replace(found, high=min(found.high, 1.0))
+    return bounded(inverse(value, Unit.RATIO, spread), 1.0)
 
 
 def _limits_of_growth(run: TrainingRun) -> dict[str, Figure]:

@@ -5,6 +5,7 @@ from functools import lru_cache
 from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.estimate import Fit
 from gpuplanner.engine.formulas.elementwise import Condition, Number
+from gpuplanner.engine.ranges import bounded
 from gpuplanner.figures import Certainty, Figure
 from gpuplanner.messages import Message, msg
 from gpuplanner.units import GIB, Display, Unit, percent, show_bytes
@@ -24,7 +25,9 @@ def usable_figure(usable_bytes: float, gpu: Gpu) -> Figure:
     """
     told = gpu.known(GpuProperty.MEMORY_USABLE_BYTES) or gpu.known(GpuProperty.MEMORY_REPORTED_BYTES)
     low, high = usable_bytes * (1 - USABLE_SPREAD), usable_bytes * (1 + USABLE_SPREAD)
-    return Figure(usable_bytes, Unit.BYTE, Certainty.MEASURED if told else Certainty.RULE, low, high)
+    found = Figure(usable_bytes, Unit.BYTE, Certainty.MEASURED if told else Certainty.RULE, low, high)
+    whole = gpu.known(GpuProperty.MEMORY_BYTES)
+    return bounded(found, whole.value) if whole else found
 
 
 def comfortable(usable_bytes: float, needed_bytes: Number, highest: float) -> Condition:

@@ -17,12 +17,14 @@ from pydantic.fields import FieldInfo
 
 from gpuplanner.catalog.catalog import Catalog
 from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.catalog.entries import GpuProperty
 from gpuplanner.engine.estimate import Estimate, Fit
 from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.machines import machine_of
 from gpuplanner.figures import Figure
 from gpuplanner.messages import InputError, Language, Translator
 from gpuplanner.workload.plan import MOST_GPUS, Constraints, MachineChoice, Plan
+from gpuplanner.workload.serving import Serving
 
 PLANS_EACH = 120
 LEFT_OPEN = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "micro_batch", "sharding")
@@ -99,7 +101,21 @@ def check_figures(made: Estimate) -> None:
         assert figure.low <= figure.value * (1 + 1e-9), name
         assert figure.value <= figure.high * (1 + 1e-9), name
         if figure.unit == "ratio":
-            assert figure.value <= 1 + 1e-9, name
+            assert figure.high <= 1 + 1e-9, name
+
+
+def check_bounds(made: Estimate) -> None:
+    """No range passes what its quantity can be: the clients there are, the GPU's memory, its power limit."""
+    gpu, metrics = made.machine.gpu, made.metrics
+    memory, power = gpu.known(GpuProperty.MEMORY_BYTES), gpu.known(GpuProperty.POWER_W)
+    if memory is not None:
+        assert made.memory.usable.high <= max(memory.value, made.memory.usable.value)
+    if "power_w" in metrics and power is not None:
+        assert metrics["power_w"].high <= made.machine.gpus * power.value * (1 + 1e-9)
+    work = made.plan.workload
+    if isinstance(work, Serving) and "resident_sequences" in metrics and work.concurrency is not None:
+        assert metrics["resident_sequences"].high <= work.concurrency
+        assert metrics["resident_sequences"].low >= 1
 
 
 def check_memory(made: Estimate) -> None:
@@ -148,7 +164,7 @@ def sensible_estimates(
             check_sentence(refused)
             continue
         estimated += 1
-        for check in (check_figures, check_memory, check_way):
+        for check in (check_figures, check_bounds, check_memory, check_way):
             try:
                 check(made)
             except AssertionError as wrong:

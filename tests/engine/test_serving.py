@@ -494,3 +494,16 @@ def test_stages_on_two_nodes_hand_over_through_the_network(
     link_s = float(send_seconds(payload, one.link_bytes_per_s or inf, link.efficiency, link.latency_s))
     assert across == pytest.approx(network_s, rel=1e-6)
     assert inside == pytest.approx(link_s, rel=1e-6)
+
+
+@pytest.mark.parametrize("server", Server)
+@pytest.mark.parametrize("load", [{"concurrency": 32}, {"concurrency": 4000}, {"request_rate": 3.0}])
+def test_no_range_passes_the_requests_that_there_can_be(serve, server, load):
+    made = serve(server=server, **{"concurrency": None} | load)
+    at_work = made.metrics.get("resident_sequences")
+    if at_work is None:
+        return
+    assert at_work.high <= load.get("concurrency", at_work.high)
+    assert 0 < at_work.low <= at_work.value <= at_work.high
+    if at_work.value == load.get("concurrency"):
+        assert at_work.exact

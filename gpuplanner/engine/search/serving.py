@@ -11,7 +11,7 @@ from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.estimate import Fit, Way
 from gpuplanner.engine.formulas.cost import usd_per_month, usd_per_mtoken
 from gpuplanner.engine.formulas.elementwise import maximum
-from gpuplanner.engine.formulas.serving_pool import live_cache_bytes, needed_bytes, whole_sequences
+from gpuplanner.engine.formulas.serving_pool import live_cache_bytes, needed_bytes
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import choice_of, with_nodes
 from gpuplanner.engine.search.checks import Array, Check
@@ -26,7 +26,7 @@ from gpuplanner.engine.serving_inputs import GpuNumbers, ServerNumbers, WayNumbe
 from gpuplanner.engine.serving_machine import Found, gpu_numbers, server_numbers
 from gpuplanner.engine.serving_memory import MemoryNumbers
 from gpuplanner.engine.serving_model import precision_of
-from gpuplanner.engine.serving_numbers import ServingNumbers, load_numbers, serving_numbers
+from gpuplanner.engine.serving_numbers import ServingNumbers, load_numbers, requests_at_work, serving_numbers
 from gpuplanner.engine.serving_pool_fit import fit_with, pool_lack
 from gpuplanner.engine.serving_ways import COPIES, ServingWays, serving_ways
 from gpuplanner.engine.verdict import fit_of, usable_figure
@@ -206,15 +206,14 @@ class ServingSpace:
             prefill_workers=int(ways.prefill_workers[place]),
             prefill_tensor_parallel=(self._workload.prefill_tensor_parallel or 0) if self._apart else 0,
         )
-        by_rate = self._workload.concurrency is None and self._workload.request_rate is not None
-        at_work = float(found.at_work[place])
+        at_work = requests_at_work(float(found.at_work[place]), self._load, self._apart)
         metrics = {
             "ttft_s": float(found.ttft_s[place]),
             "tpot_s": float(found.tpot_s[place]),
             "request_s": float(found.ttft_s[place] + found.tpot_s[place] * (self._workload.output_tokens - 1)),
             "request_per_s": float(found.request_per_s[place]),
             "output_tokens_per_s": float(found.output_tokens_per_s[place]),
-            "resident_sequences": float(at_work if by_rate else whole_sequences(at_work)),
+            "resident_sequences": float(at_work),
         }
         metrics |= _costs(whole, metrics["output_tokens_per_s"])
         degrees = {"tensor_parallel": way.tensor_parallel, "pipeline_parallel": way.pipeline_parallel}

@@ -30,6 +30,8 @@ WORKLOADS: dict[str, dict[str, Any]] = {
     "clients": {"concurrency": 200},
     "goals": {"concurrency": 200, "ttft_goal_s": 3.0, "tpot_goal_s": 0.06},
     "a rate": {"concurrency": None, "request_rate": 5.0},
+    "divided": {"concurrency": 200, "disaggregated": True},
+    "divided, at a rate": {"concurrency": None, "request_rate": 5.0, "disaggregated": True},
     "a rate with goals": {"concurrency": None, "request_rate": 5.0, "ttft_goal_s": 3.0, "tpot_goal_s": 0.06},
 }
 
@@ -73,6 +75,22 @@ def test_a_candidate_estimated_in_full_comes_to_the_same(load, found, model, shi
         assert (full.way.tensor_parallel, full.way.replicas) == (candidate.way.tensor_parallel, candidate.way.replicas)
         for name, value in candidate.metrics.items():
             assert full.metrics[name].value == pytest.approx(value, rel=1e-6), name
+
+
+def test_requests_between_divided_workers_are_a_mean_in_both(found, shipped_catalog, shipped_efficiencies):
+    """With few clients some wait for workers that answer, so that what is at work is no whole number."""
+    small = shipped_catalog.models[SMALL_ID].architecture
+    load = {"concurrency": 32, "input_tokens": 1000, "output_tokens": 300, "ttft_goal_s": 2.0}
+    plan = plan_of(model_id=SMALL_ID, disaggregated=True, **load)
+    parted = 0
+    for candidate in found(plan).candidates:
+        full = estimate(candidate.plan, small, candidate.machine, shipped_efficiencies)
+        at_work = full.metrics["resident_sequences"]
+        assert at_work.value == pytest.approx(candidate.metrics["resident_sequences"], rel=1e-6)
+        assert at_work.high <= 32
+        parted += at_work.value < 31.5
+        assert at_work.exact == (at_work.value == 32)
+    assert parted
 
 
 @pytest.mark.parametrize("load", WORKLOADS)
