@@ -52,7 +52,7 @@ def _presets(workspace: Workspace) -> Iterator[str]:
             continue
         plan = preset.model_copy(update={"machine": best.machine})
         one = _estimate_s(workspace, plan)
-        typed = least_seconds(partial(_typed, workspace, plan), 7, 5)
+        typed = least_seconds(partial(_typed, workspace, plan), 20, 3)
         found = _search(workspace, plan)
         taken = least_seconds(partial(_search, workspace, plan), 3)
         new, in_blocks = "", ""
@@ -125,7 +125,7 @@ def _estimate_s(workspace: Workspace, plan: Plan, calls: int = 5) -> float:
     if plan.machine is None:
         raise ValueError("an estimate needs a machine")
     machine = workspace.machine(plan.machine, plan.constraints.regions)
-    return least_seconds(lambda: estimate(plan, subject, machine, workspace.efficiencies), 9, calls)
+    return least_seconds(lambda: estimate(plan, subject, machine, workspace.efficiencies), 30, calls)
 
 
 def _new_s(workspace: Workspace, plan: Plan, rounds: int = 60) -> float:
