@@ -1,7 +1,8 @@
 """Rows of how quick a GPU reads its own memory and the host's, predicted by the formulas that an estimate uses. Pure.
 
 One row of a matrix multiplication with one vector is the reading of weights in a decode step, with its kernel's floor.
-A stream over the memory is the reading of a KV cache, where nothing is multiplied.
+A stream over the memory is the reading of weights in the format that they are multiplied in: one after the other, where
+a cache is read in pages.
 """
 
 import re
@@ -50,7 +51,7 @@ def memory_rate(row: Row, gpu: Gpu, efficiencies: Efficiencies) -> tuple[float, 
         return _weights(row, gpu, efficiencies)
     if what in STREAMS:
         found = efficiencies.find("hbm", gpu)
-        seconds = read_seconds(LARGE_BYTES, gpu.value(GpuProperty.HBM_BYTES_PER_S), found["cache_share"])
+        seconds = read_seconds(LARGE_BYTES, gpu.value(GpuProperty.HBM_BYTES_PER_S), found["share"])
         return LARGE_BYTES / float(seconds), _of_rate(spread_of(efficiencies, ONE_REQUEST, found.rung))
     if what in HOST:
         share = efficiencies.constants("servers", "host link")["pcie_efficiency"]

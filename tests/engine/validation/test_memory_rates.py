@@ -29,10 +29,10 @@ def told(context, what, gpu, **cells):
 
 
 @pytest.mark.parametrize("what", ["HBM (init)", "HBM (read)", "HBM (scale)", "HBM (triad)", "HBM (device-local copy)"])
-def test_a_stream_reads_as_a_cache_is_read(context, what):
+def test_a_stream_reads_as_weights_are_read(context, what):
     found = told(context, what, "A100 80GB (bandwidth class 2 TB/s)")
     gpu = context.gpus["nvidia-a100-sxm4-80gb"]
-    share = context.efficiencies.find("hbm", gpu)["cache_share"]
+    share = context.efficiencies.find("hbm", gpu)["share"]
     rate = 1.0 / float(read_seconds(1.0, gpu.value(GpuProperty.HBM_BYTES_PER_S), share))
     assert found.predicted == pytest.approx(rate / GB)
     assert found.low < found.predicted < found.high
