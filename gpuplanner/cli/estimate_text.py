@@ -6,7 +6,7 @@ from math import floor, inf, log
 
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context
-from gpuplanner.engine.estimate import Estimate, Fit, Phase, Way
+from gpuplanner.engine.estimate import MAY_NOT_RUN, NEVER_RUNS, Estimate, Fit, Phase, Way
 from gpuplanner.engine.machine import Machine
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Language, Message
@@ -25,15 +25,20 @@ def estimate_lines(
 ) -> Iterator[str]:
     """The lines, without line ends, in the context's language. `all_rules`: not only the two nearest to a need."""
     text = context.text
-    yield f"{MARKS[estimate.fit]} {text(f'fit.{estimate.fit.name.lower()}')} · {machine_name(estimate, context)}"
-    yield f"  {text(estimate.reason)}"
+    refused = estimate.fit is not Fit.DOES_NOT_FIT and not estimate.carried
+    mark = MARKS[estimate.fit if estimate.carried else Fit.DOES_NOT_FIT]
+    yield f"{mark} {text(estimate.verdict)} · {machine_name(estimate, context)}"
+    if refused:
+        yield from (f"  {text(unmet)}" for unmet in estimate.unmet if unmet.id in NEVER_RUNS)
+    yield f"  {text('cli.room_alone', reason=estimate.reason) if refused else text(estimate.reason)}"
     if chosen_for_you:
         yield f"  {text('cli.machine_chosen')}"
     chosen = _chosen(estimate, context)
     if chosen:
         yield f"  {text('cli.chosen', what=chosen)}"
     for unmet in estimate.unmet:
-        yield f"  ✗ {text(unmet)}"
+        if not refused or unmet.id not in NEVER_RUNS:
+            yield f"  {MARKS[Fit.TIGHT] if unmet.id in MAY_NOT_RUN else MARKS[Fit.DOES_NOT_FIT]} {text(unmet)}"
 
     yield from _headed(text("cli.heading.memory"), _memory(estimate, context))
     yield from _headed(text(f"step.{estimate.step_name}"), _time(estimate, context))

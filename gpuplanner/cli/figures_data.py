@@ -79,6 +79,7 @@ def estimate_data(estimate: Estimate, translator: Translator) -> dict[str, Any]:
     memory = estimate.memory
     return {
         "fit": estimate.fit.value,
+        "runs": estimate.runs.value,
         "reason": message_data(estimate.reason, translator),
         "machine": machine_data(estimate.machine),
         "way": way_data(estimate.way),

@@ -8,7 +8,6 @@ from gpuplanner.cli.estimate_text import estimate_lines
 from gpuplanner.cli.figures_data import estimate_data
 from gpuplanner.cli.plan_arguments import plan_of, with_machine
 from gpuplanner.engine.advice import advice_for
-from gpuplanner.engine.estimate import Fit
 from gpuplanner.messages import InputError, msg, nearest, shortened
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.plan_text import plan_to_text
@@ -25,7 +24,7 @@ def estimate(options: argparse.Namespace, context: Context) -> int:
         print_json(estimate_data(result, context.translator) | {"machine_chosen": chosen_for_you, "advice": advice})
     else:
         print("\n".join(estimate_lines(result, context, chosen_for_you, all_rules=options.all_rules)))
-    return 1 if result.fit is Fit.DOES_NOT_FIT else 0
+    return 0 if result.carried else 1
 
 
 def presets(options: argparse.Namespace, context: Context) -> int:

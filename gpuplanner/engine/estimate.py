@@ -136,6 +136,20 @@ class Goal:
         return value >= self.limit if self.at_least else value <= self.limit
 
 
+class Runs(StrEnum):
+    """Whether the software runs on the GPU, apart from memory: `fit` says whether it has room there."""
+
+    YES = "yes"
+    UNKNOWN = "unknown"
+    NO = "no"
+
+
+NEVER_RUNS = frozenset({"limits.support.format", "limits.support.capability"})
+"""Messages of `unmet` by which the software certainly does not run."""
+MAY_NOT_RUN = frozenset({"limits.support.vendor", "limits.support.no_vendor", "limits.support.unknown_capability"})
+"""Messages of `unmet` by which nobody knows whether it does."""
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """Everything computed for one plan on one machine in one way of running.
@@ -166,3 +180,24 @@ class Estimate:
     changes: tuple[Change, ...] = ()
     goals: tuple[Goal, ...] = ()
     own: Origin | None = None
+
+    @property
+    def runs(self) -> Runs:
+        """Whether the software is known to run on the GPU, as far as `unmet` says something about it."""
+        said = {message.id for message in self.unmet}
+        return Runs.NO if said & NEVER_RUNS else Runs.UNKNOWN if said & MAY_NOT_RUN else Runs.YES
+
+    @property
+    def carried(self) -> bool:
+        """Whether nothing is known that keeps the plan from running: neither memory nor software."""
+        return self.fit is not Fit.DOES_NOT_FIT and self.runs is not Runs.NO
+
+    @property
+    def verdict(self) -> str:
+        """The id of the message with the verdict: software that has room and does not run decides it."""
+        return verdict_id(self.fit, self.carried)
+
+
+def verdict_id(fit: Fit, carried: bool) -> str:
+    """The id of the message with a verdict; `carried` as of an estimate."""
+    return "fit.does_not_run" if fit is not Fit.DOES_NOT_FIT and not carried else f"fit.{fit.name.lower()}"

@@ -7,6 +7,7 @@ from fractions import Fraction
 from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.answers.answer import Answer, Cell, Line, Row, Table
 from gpuplanner.engine.answers.asking import Asking
+from gpuplanner.engine.answers.verdicts import verdict_cell
 from gpuplanner.engine.answers.working import worked
 from gpuplanner.engine.estimate import Estimate, Fit
 from gpuplanner.engine.formulas.answers_cost import (
@@ -139,10 +140,7 @@ def _cells(asking: Asking, case: _Case, headline: str, hourly: Figure | None) ->
     count, share, cost = _cost(asking, case, hourly)
     if case.made is None:
         return (case.reason, None, None, count, share, cost)
-    fit: Message = msg(f"fit.{case.made.fit.name.lower()}")
-    if case.made.unmet:
-        fit = msg("answers.split.misses", fit=fit)
-    return (fit, case.made.memory.needed, case.made.metrics.get(headline), count, share, cost)
+    return (verdict_cell(case.made), case.made.memory.needed, case.made.metrics.get(headline), count, share, cost)
 
 
 def _cost(asking: Asking, case: _Case, hourly: Figure | None) -> tuple[Figure, Figure, Figure | None]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from gpuplanner.engine.answers.answer import Answer, Cell, Row, Table
 from gpuplanner.engine.answers.asking import Asking
 from gpuplanner.engine.answers.capacity import capacity, keeps_up, serving_of
+from gpuplanner.engine.answers.verdicts import verdict_cell
 from gpuplanner.engine.answers.working import worked
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.engine.formulas.cost import usd_per_mtoken
@@ -93,11 +94,8 @@ def _cells(case: _Case) -> tuple[Cell, ...]:
     if case.made is None:
         return (case.reason, None, None, None, None, None)
     metrics = case.made.metrics
-    fit: Message = msg(f"fit.{case.made.fit.name.lower()}")
-    if case.made.unmet:
-        fit = msg("answers.split.misses", fit=fit)
     times = (metrics.get("ttft_s"), metrics.get("tpot_s"), metrics.get("output_tokens_per_s"))
-    return (fit, *times, case.most, case.price)
+    return (verdict_cell(case.made), *times, case.most, case.price)
 
 
 def _latency(good: list[_Case], best: _Case | None) -> list[Message]:

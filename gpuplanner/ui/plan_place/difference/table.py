@@ -15,7 +15,7 @@ from gpuplanner.ui.plan_place.difference.comparing import Result
 from gpuplanner.ui.plan_place.difference.fields import Difference, PlanDifference, difference
 from gpuplanner.ui.plan_place.difference.results import FREE, ResultRow, result_rows
 from gpuplanner.ui.plan_place.results.figure_ids import short_name_of
-from gpuplanner.ui.plan_place.verdicts import VERDICTS
+from gpuplanner.ui.plan_place.verdicts import verdict_of
 from gpuplanner.ui.plan_place.wizard.fields import Control
 from gpuplanner.ui.widgets.card import line
 from gpuplanner.ui.widgets.figure_label import MISSING
@@ -135,7 +135,7 @@ class DifferenceTable(QWidget):
         at = self._at - 1
         for column, result in enumerate(results, 1):
             if isinstance(result, Estimate):
-                tag = VerdictTag(self._appearance, VERDICTS[result.fit], msg(f"fit.{result.fit.name.lower()}"))
+                tag = VerdictTag(self._appearance, *verdict_of(result.fit, result.carried))
                 # Without an alignment the column would grow no wider than the tag.
                 self._grid.addWidget(tag, at, column, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
             else:

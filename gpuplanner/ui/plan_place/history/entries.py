@@ -18,12 +18,13 @@ class Entry:
     """A state that was saved, how it differs from the one before, and its verdict.
 
     `changed` is None for the oldest that is kept; `fit` is None where no machine was chosen (the search would have to
-    be made anew), and until it has been worked out.
+    be made anew), and until it has been worked out. `carried`: not where its software does not run.
     """
 
     revision: Revision
     changed: PlanDifference | None
     fit: Fit | None = None
+    carried: bool = True
 
 
 class History(QObject):
@@ -65,7 +66,8 @@ class History(QObject):
         if cancel() or entry.revision.plan.machine is None:
             return entry
         try:
-            return replace(entry, fit=self._engine.estimate(entry.revision.plan).fit)
+            made = self._engine.estimate(entry.revision.plan)
+            return replace(entry, fit=made.fit, carried=made.carried)
         except InputError:
             return entry
 

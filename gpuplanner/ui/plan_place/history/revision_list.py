@@ -20,7 +20,7 @@ from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.painting import draw_text, focus_ring, rounded_box
 from gpuplanner.ui.plan_place.captions import ago, value_text
 from gpuplanner.ui.plan_place.history.entries import Entry
-from gpuplanner.ui.plan_place.verdicts import VERDICTS
+from gpuplanner.ui.plan_place.verdicts import verdict_of
 from gpuplanner.ui.plan_place.wizard.fields import Control
 from gpuplanner.ui.tokens import MARKS, RADIUS_FIELD
 from gpuplanner.workload.model_choice import ModelChoice
@@ -120,7 +120,7 @@ class RevisionList(QListView):
         return self._appearance.text(ago(entry.revision.made))
 
     def _verdict(self, entry: Entry) -> str:
-        return self._appearance.text(f"fit.{entry.fit.name.lower()}") if entry.fit is not None else ""
+        return self._appearance.text(verdict_of(entry.fit, entry.carried)[1]) if entry.fit is not None else ""
 
 
 def change_name(label: str, appearance: Appearance) -> str:
@@ -169,8 +169,8 @@ class _EntryDelegate(QStyledItemDelegate):
         draw_text(painter, upper.adjusted(upper.width() - width, 0, 0, 0), when, tokens.muted, right)
         verdict_width = 0.0
         if entry.fit is not None:
-            verdict = VERDICTS[entry.fit]
-            says = f"{MARKS[verdict]} {appearance.text(f'fit.{entry.fit.name.lower()}')}"
+            verdict, word = verdict_of(entry.fit, entry.carried)
+            says = f"{MARKS[verdict]} {appearance.text(word)}"
             verdict_width = metrics.horizontalAdvance(says) + 1
             beside = lower.adjusted(lower.width() - verdict_width, 0, 0, 0)
             draw_text(painter, beside, says, tokens.tone(verdict).ink, right)

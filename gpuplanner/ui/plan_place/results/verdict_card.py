@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
-from gpuplanner.engine.estimate import Estimate, Fit
+from gpuplanner.engine.estimate import MAY_NOT_RUN, Estimate, Fit
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
@@ -14,7 +14,7 @@ from gpuplanner.ui.plan_place.results.figure_flow import FigureFlow, Named
 from gpuplanner.ui.plan_place.results.figure_ids import NEEDED, meaning_of, short_name_of
 from gpuplanner.ui.plan_place.results.headlines import Headline, capacity, headlines
 from gpuplanner.ui.plan_place.results.spread_row import SpreadRow
-from gpuplanner.ui.plan_place.verdicts import VERDICTS
+from gpuplanner.ui.plan_place.verdicts import verdict_of
 from gpuplanner.ui.tokens import PADDING
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
@@ -109,7 +109,7 @@ class VerdictCard(Card):
         estimate, appearance = self._estimate, self._appearance
         if estimate is None:
             return
-        self._tag.set_verdict(VERDICTS[estimate.fit], msg(f"fit.{estimate.fit.name.lower()}"))
+        self._tag.set_verdict(*verdict_of(estimate.fit, estimate.carried))
         self._machine.say(machine_title(estimate.machine))
         way = way_text(estimate, appearance)
         offer = appearance.said(machine_offer(estimate.machine))
@@ -137,7 +137,7 @@ class VerdictCard(Card):
         said: list[tuple[Message, Ink]] = []
         if estimate.fit is not Fit.FITS:
             said.append((estimate.reason, Ink.TEXT))
-        said += [(unmet, Ink.FAIL) for unmet in estimate.unmet]
+        said += [(unmet, Ink.TEXT if unmet.id in MAY_NOT_RUN else Ink.FAIL) for unmet in estimate.unmet]
         for message, ink in said:
             label = Label(self._appearance, message, ink=ink, wrap=True, selectable=True)
             self._reasons.addWidget(label)
