@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gpuplanner.engine.drafters import drafter_of
@@ -57,6 +57,9 @@ def value(made: Estimate, metric: str) -> float:
     return made.metrics[metric].value
 
 
+@example(1.0, 11)
+@example(1.0 - 1e-8, 3)
+@example(0.0, 3)
 @given(st.floats(0, 1), st.integers(1, 64))
 def test_a_step_gives_one_token_and_those_drafts_that_all_before_were_accepted_of(rate, drafts):
     found = expected_tokens(rate, float(drafts))

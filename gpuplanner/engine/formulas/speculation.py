@@ -4,15 +4,16 @@ Whether it pays is no rule here: verifying costs what a pass of so many more row
 waits for memory and all of it once it computes.
 """
 
-from gpuplanner.engine.formulas.elementwise import Number, minimum
+from gpuplanner.engine.formulas.elementwise import Number, expm1, log, maximum, minimum
 from gpuplanner.figures import formula
 from gpuplanner.units import Unit
 
 LEVIATHAN = (
     "Leviathan, Kalman, Matias, Fast Inference from Transformers via Speculative Decoding, 2023 (arXiv:2211.17192)"
 )
-ALMOST_ONE = 1.0 - 1e-9
-"""Where every draft is accepted, the sum of the powers is their number."""
+ALMOST_ONE = 1.0 - 2.0**-53
+"""The float below 1: where every draft is accepted, the sum of the powers is their number."""
+ALMOST_NONE = 1e-300
 
 
 @formula(Unit.TOKEN, "(1 - acceptance_rate^(draft_tokens + 1)) / (1 - acceptance_rate)", LEVIATHAN)
@@ -21,8 +22,9 @@ def expected_tokens(acceptance_rate: Number, draft_tokens: Number) -> Number:
 
     `acceptance_rate`: with which probability a drafted token is accepted when those before it were.
     """
-    rate = minimum(acceptance_rate, ALMOST_ONE)
-    return (1.0 - rate ** (draft_tokens + 1.0)) / (1.0 - rate)
+    rate = minimum(maximum(acceptance_rate, ALMOST_NONE), ALMOST_ONE)
+    # As it stands the difference of a power and 1 loses its digits where nearly all is accepted.
+    return expm1((draft_tokens + 1.0) * log(rate)) / (rate - 1.0)
 
 
 @formula(Unit.TOKEN, "rows · (draft_tokens + 1)", "drafts are verified beside the token that is certain")

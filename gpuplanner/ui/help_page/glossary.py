@@ -37,8 +37,8 @@ GLOSSARY = tuple(
         "kv_cache", "prefill", "decode", "ttft", "tpot", "request_time", "throughput", "concurrency", "step_time",
         "gqa", "moe", "quantisation", "tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel",
         "speculation", "acceptance", "mtp", "disaggregation",
-        "zero", "recomputation", "lora", "mfu", "data_wait", "nvlink", "rdma", "busbw", "mig", "on_demand", "spot", "per_gib",
-        "per_mtoken", "per_item", "job", "region",
+        "zero", "recomputation", "lora", "mfu", "data_wait", "nvlink", "rdma", "busbw", "mig", "on_demand", "spot",
+        "per_gib", "per_mtoken", "per_item", "job", "region",
     )
 )  # fmt: skip
 """In the order in which a reader meets them."""
