@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuplanner.cli.context import Context
+from gpuplanner.cli.written_numbers import number_of
 from gpuplanner.messages import InputError, msg, nearest, shortened
 from gpuplanner.paths import is_there
 from gpuplanner.store.plan_files import read_plan
@@ -20,6 +21,8 @@ MODEL_FILES = (".json", *WEIGHT_FILES)
 
 _GROUPS = ("constraints", "machine")
 """Parts of a plan that may be none yet when a field of theirs is set."""
+
+_HAVE_NUMBERS = ("workload", *_GROUPS)
 
 _KINDS = frozenset(kind.model_fields["kind"].default for kind in WORKLOADS)
 
@@ -137,6 +140,8 @@ def _set(content: dict[str, Any], change: str) -> None:
                 raise InputError(msg("cli.set_unknown_field_near", field=field, name=name, near=near[0]))
             raise InputError(msg("cli.set_unknown_field", field=field))
         group = inner
+    if isinstance(value, str) and names[0] in _HAVE_NUMBERS:
+        value = number_of(value, names, str(content["workload"]["kind"]))
     if isinstance(group.get(names[-1]), list) and isinstance(value, str):
         value = [word.strip() for word in value.split(",") if word.strip()]
     group[names[-1]] = value

@@ -5,11 +5,11 @@ from types import MappingProxyType, SimpleNamespace
 
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from gpuplanner import quantities
 from gpuplanner.facts import Source
 from gpuplanner.figures import Certainty, Figure, exact
 from gpuplanner.messages import Language, msg
 from gpuplanner.store.settings import RATES
-from gpuplanner.ui.fields import quantities
 from gpuplanner.ui.fields.choice_box import ChoiceBox
 from gpuplanner.ui.fields.field import Field
 from gpuplanner.ui.fields.number_field import NumberField

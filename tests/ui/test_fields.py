@@ -2,9 +2,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from gpuplanner import quantities
 from gpuplanner.messages import msg
 from gpuplanner.store.settings import LANGUAGE, MEMORY
-from gpuplanner.ui.fields import quantities
 from gpuplanner.ui.fields.choice_box import ChoiceBox
 from gpuplanner.ui.fields.number_field import NumberField
 from gpuplanner.ui.fields.text_field import CheckField, TextField

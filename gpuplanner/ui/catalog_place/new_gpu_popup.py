@@ -4,10 +4,10 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuplanner.messages import Message, msg
+from gpuplanner.quantities import Quantity
 from gpuplanner.store.own_gpus import NewGpu
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fields.number_field import NumberField
-from gpuplanner.ui.fields.quantities import Quantity
 from gpuplanner.ui.fields.text_field import TextField
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.tokens import Verdict

@@ -4,9 +4,9 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from gpuplanner.messages import InputError, Message, MessageValue, msg
+from gpuplanner.quantities import Quantity
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fields.field import Field, InputBox
-from gpuplanner.ui.fields.quantities import Quantity
 
 
 class NumberField(Field):

@@ -11,9 +11,9 @@ from gpuplanner.engine.explaining import equation_text, reference_text
 from gpuplanner.engine.machine import Machine, Topology
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Message, MessageValue, msg
+from gpuplanner.quantities import Quantity
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.catalog_place.catalog_words import in_words
-from gpuplanner.ui.fields.quantities import Quantity
 from gpuplanner.ui.plan_place.wizard.fields import Control, Field, choice_text
 from gpuplanner.ui.widgets.figure_label import range_with_unit
 from gpuplanner.workload.model_choice import ModelChoice

@@ -9,10 +9,10 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuplanner.messages import Message, msg
+from gpuplanner.quantities import money_rate
 from gpuplanner.store.settings import CURRENCY, Setting
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fields.number_field import NumberField
-from gpuplanner.ui.fields.quantities import money_rate
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.notices import NoticeAction
 from gpuplanner.ui.own_folder import OVERLAYS

@@ -8,11 +8,11 @@ from PySide6.QtCore import Signal, SignalInstance
 
 from gpuplanner.engine.answers.day import HOURS, Shape
 from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.quantities import Quantity, count, per_second
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fields.choice_box import ChoiceBox
 from gpuplanner.ui.fields.field import Field
 from gpuplanner.ui.fields.number_field import NumberField
-from gpuplanner.ui.fields.quantities import Quantity, count, per_second
 from gpuplanner.ui.fields.text_field import TextField
 from gpuplanner.ui.widgets.segmented import Option
 from gpuplanner.units import GB

@@ -8,8 +8,8 @@ from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import GpuProperty
 from gpuplanner.engine.estimate import Estimate, Way
 from gpuplanner.facts import MissingFactError
+from gpuplanner.quantities import byte_rate
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.fields.quantities import byte_rate
 from gpuplanner.ui.plan_place.wizard.fields import choice_text
 from gpuplanner.workload.plan import Workload
 from gpuplanner.workload.precision import WeightPrecision

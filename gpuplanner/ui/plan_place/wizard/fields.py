@@ -15,9 +15,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from gpuplanner import quantities
 from gpuplanner.messages import Message, msg
-from gpuplanner.ui.fields import quantities
-from gpuplanner.ui.fields.quantities import Quantity
+from gpuplanner.quantities import Quantity
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import WORKLOADS, Constraints
 from gpuplanner.workload.wizard import MODEL_KINDS, Ask, asked

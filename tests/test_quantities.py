@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuplanner import quantities
 from gpuplanner.messages import InputError
-from gpuplanner.ui.fields import quantities
 from gpuplanner.units import GB, GIB, TB, Display, MemoryConvention
 
 BINARY = Display()

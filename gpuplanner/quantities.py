@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from gpuplanner.messages import InputError, Message, msg
-from gpuplanner.units import GB, GIB, KB, KIB, MB, MIB, TB, TIB, Display, MemoryConvention, digits
+from gpuplanner.units import GB, GIB, KB, KIB, MB, MIB, TB, TIB, Display, MemoryConvention, Unit, digits
 
 _NUMBER = re.compile(
     r"([+-]?(?:\d{1,3}(?:[,  _']\d{3})+|\d+)?(?:\.\d*)?(?:e[+-]?\d{1,3})?)\s*(.*)", re.IGNORECASE | re.DOTALL
@@ -32,6 +32,40 @@ _DURATIONS = {
     "毫秒": 1e-3, "秒": 1.0, "分": 60.0, "分钟": 60.0, "小时": 3600.0, "时": 3600.0, "天": 86400.0, "日": 86400.0,
     "周": 604800.0,
 }  # fmt: skip
+
+_A_SECOND = {"/s": 1.0}
+_WRITTEN: Mapping[Unit, Mapping[str, float]] = {
+    Unit.BYTE: _BYTES,
+    Unit.BYTE_PER_S: _BYTE_RATES,
+    Unit.FLOP: _OPERATIONS,
+    Unit.SECOND: _DURATIONS,
+    Unit.HOUR: {name: seconds / 3600.0 for name, seconds in _DURATIONS.items()},
+    Unit.RATIO: {"%": 0.01},
+    Unit.MONEY: _COUNTS | {"usd": 1.0, "$": 1.0},
+    Unit.COUNT: _COUNTS,
+    Unit.PARAMETER: _COUNTS | {"parameters": 1.0},
+    Unit.TOKEN: _COUNTS | {"token": 1.0, "tokens": 1.0},
+    Unit.TOKEN_PER_S: _A_SECOND | {"tokens/s": 1.0},
+    Unit.REQUEST_PER_S: _A_SECOND | {"requests/s": 1.0},
+    Unit.PER_S: _A_SECOND,
+}
+"""What may stand after a number of a unit, in lower case, and how many of the base unit it is."""
+
+
+def written(text: str, unit: Unit) -> float | None:
+    """A number with its unit as figures print it, in the base unit: "100 MB/s", "70%", "20k". None for another.
+
+    The unit has to be there: a bare number is one of the base unit, which is not for this to say.
+    """
+    try:
+        value, after = read_number(text)
+    except InputError:
+        return None
+    if unit is Unit.PER_S and after.endswith("/s"):
+        after = "/s"  # images, frames or whatever the field counts
+    factor = _WRITTEN.get(unit, {}).get(after)
+    # By the nearest whole number below one, so that 70% is 0.7 and not 0.7000000000000001.
+    return None if factor is None else value / round(1.0 / factor) if 0 < factor < 1 else value * factor
 
 
 def read_number(text: str) -> tuple[float, str]:
