@@ -56,7 +56,7 @@ def log(a: Number) -> Number:
 
 
 def expm1(a: Number) -> Number:
-    """e to this power, less 1: exact where that is nearly nothing."""
+    """E to this power, less 1: exact where that is nearly nothing."""
     return np.expm1(a) if isinstance(a, np.ndarray) else math.expm1(a)
 
 
