@@ -76,7 +76,8 @@ class Basis:
 class Source:
     """Where a fact was published. `date` is ISO (or a year, or a year and month); empty when the source states none.
 
-    `accessed` is the day on which the figures of a source without a date were taken over.
+    `accessed` is the day on which the figures of a source without a date were taken over. `citation_zh`: where the
+    citation is a description rather than names, the same in Chinese.
     """
 
     id: str
@@ -85,6 +86,11 @@ class Source:
     from_memory: bool = False
     user: bool = False
     accessed: str = ""
+    citation_zh: str = ""
+
+    def cited(self, *, chinese: bool) -> str:
+        """The citation for a reader of Chinese or of English; most are names that are the same in both."""
+        return self.citation_zh if chinese and self.citation_zh else self.citation
 
 
 @dataclass(frozen=True, slots=True)

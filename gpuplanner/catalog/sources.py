@@ -11,7 +11,7 @@ from gpuplanner.messages import without_controls
 
 MEMORY = "memory"
 """The source of what no document at hand confirms."""
-_FIELDS = ("citation", "date", "accessed", "from_memory")
+_FIELDS = ("citation", "citation_zh", "date", "accessed", "from_memory")
 
 
 class Sources:
@@ -74,6 +74,7 @@ def shipped_sources(listed: Mapping[str, Mapping[str, Any]]) -> dict[str, Source
             str(entry.get("date") or ""),
             from_memory=bool(entry.get("from_memory", False)),
             accessed=str(entry.get("accessed") or ""),
+            citation_zh=str(entry.get("citation_zh") or ""),
         )
         for key, entry in listed.items()
     }
@@ -102,6 +103,7 @@ def _sources(listed: Record, problems: list[Problem]) -> Iterable[tuple[str, Sou
             fields.date("date"),
             from_memory=fields.flag("from_memory"),
             accessed=fields.date("accessed"),
+            citation_zh=fields.text("citation_zh"),
         )
         if not fields.failed:
             yield name, source

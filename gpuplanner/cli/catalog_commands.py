@@ -165,7 +165,8 @@ def _basis(fact: Fact, context: Context) -> str:
 
 
 def _cited(source: Source, context: Context) -> str:
-    where = context.text("cli.from_memory") if source.from_memory else safe(source.citation)
+    cited = source.cited(chinese=context.translator.language is Language.CHINESE)
+    where = context.text("cli.from_memory") if source.from_memory else safe(cited)
     read = context.text("catalogui.source.accessed", date=source.accessed) if source.accessed else ""
     date = source.date or read
     return f"{where} ({date})" if date else where

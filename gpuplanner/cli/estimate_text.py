@@ -203,10 +203,11 @@ def _rule_name(rule_id: str, context: Context) -> str:
     rule = next((r for r in context.workspace.catalog.rules if r.id == rule_id), None)
     if rule is None:
         return rule_id
-    claim = rule.claim_zh if context.translator.language is Language.CHINESE else rule.claim_en
+    chinese = context.translator.language is Language.CHINESE
+    claim = rule.claim_zh if chinese else rule.claim_en
     verdict = rule.verdict.replace(" ", "_")
     said = f"{claim} [{context.text(f'catalog.verdict.{verdict}')}]"
-    source = context.text("cli.from_memory") if rule.source.from_memory else safe(rule.source.citation)
+    source = context.text("cli.from_memory") if rule.source.from_memory else safe(rule.source.cited(chinese=chinese))
     return f"{said} ({source})" if source else said
 
 

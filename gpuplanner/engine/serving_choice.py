@@ -19,7 +19,7 @@ from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbe
 from gpuplanner.engine.serving_numbers import serving_numbers
 from gpuplanner.engine.serving_ways import Degrees, Shape, layouts_on, splits
 from gpuplanner.figures import unrecorded
-from gpuplanner.messages import InputError, msg
+from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.workload.serving import Server, Serving
 
 LAYERS_ONLY = frozenset({Server.LLAMA_CPP, Server.TRANSFORMERS, Server.EXLLAMA})
@@ -109,9 +109,17 @@ def _apart(machine: _Nodes, ways: list[WayNumbers], asked: Degrees) -> list[WayN
             counts = list(range(1, most + 1, max(most // MOST_SPLITS, 1)))
         found += [replace(way, prefill_workers=float(count)) for count in counts]
     if not found:
-        most = max(int(way.replicas) for way in ways)
-        raise InputError(msg("serving.too_few_workers", replicas=most, readers=asked.prefill_workers or 1))
+        raise InputError(_too_few(machine, ways, asked))
     return found
+
+
+def _too_few(machine: _Nodes, ways: list[WayNumbers], asked: Degrees) -> Message:
+    """That the machine does not hold workers of both kinds, with what can be changed on it."""
+    if machine.nodes * machine.gpus_per_node == 1:
+        return msg("serving.too_few_workers_one_gpu")
+    smaller = max(asked.tensor or 1, asked.pipeline or 1, asked.prefill_tensor or 1) > 1
+    said = "serving.too_few_workers" if smaller else "serving.too_few_workers_smallest"
+    return msg(said, replicas=max(int(way.replicas) for way in ways), readers=asked.prefill_workers or 1)
 
 
 def _unlike(machine: _Nodes, ways: list[WayNumbers], asked: Degrees, tensor: int) -> list[WayNumbers]:
@@ -135,8 +143,7 @@ def _unlike(machine: _Nodes, ways: list[WayNumbers], asked: Degrees, tensor: int
                 )
             )
     if not found or tensor > machine.gpus_per_node:
-        most = max(int(way.replicas) for way in ways)
-        raise InputError(msg("serving.too_few_workers", replicas=most, readers=asked.prefill_workers or 1))
+        raise InputError(_too_few(machine, ways, asked))
     return found
 
 

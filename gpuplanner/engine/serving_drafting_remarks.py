@@ -43,13 +43,20 @@ def drafting_remarks(
         other = float(plain.tpot_s)
         gain = 1.0 - float(result.tpot_s) / other
         if abs(gain) >= WORTH_SAYING:
-            said = "serving.drafting_gains" if gain > 0 else "serving.drafting_costs"
-            yield msg(said, other=str(show_duration(other)), percent=percent(round(abs(gain), 2)))
+            yield _compared(str(show_duration(other)), gain)
     yield msg("serving.start_drafting", flags=drafting_flags(workload, int(draft.draft_tokens)))
     if workload.speculation is Speculation.MODEL and isinstance(model, DraftedModel):
         own, others = model.draft.vocabulary, model.vocabulary
         if own != others:
             yield msg("serving.draft_vocabulary", draft=model.draft.name, own=own, model=model.name, others=others)
+
+
+def _compared(other: str, gain: float) -> Message:
+    """What drafting does to the time per token: a share of it, or how many times as long it is where that is twice."""
+    if gain <= -1.0:
+        return msg("serving.drafting_costs_times", other=other, times=f"{1.0 - gain:.2g}")
+    said = "serving.drafting_gains" if gain > 0 else "serving.drafting_costs"
+    return msg(said, other=other, percent=percent(round(abs(gain), 2)))
 
 
 def idle_layers(workload: Serving, model: ModelArchitecture, efficiencies: Efficiencies) -> Iterator[Message]:

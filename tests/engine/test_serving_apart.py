@@ -139,11 +139,19 @@ def test_between_nodes_the_cache_crosses_the_network(serve, gpu):
     assert fault.value.message.id == "serving.transfer_unknown"
 
 
-@pytest.mark.parametrize(("gpus", "fields"), [(1, {}), (8, {"tensor_parallel": 8}), (8, {"prefill_workers": 8})])
-def test_it_takes_a_worker_of_each_kind(serve, gpu, gpus, fields):
+@pytest.mark.parametrize(
+    ("gpus", "fields", "advice"),
+    [
+        (1, {}, "serving.too_few_workers_one_gpu"),
+        (8, {"tensor_parallel": 8}, "serving.too_few_workers"),
+        (8, {"prefill_workers": 8}, "serving.too_few_workers_smallest"),
+    ],
+)
+def test_it_takes_a_worker_of_each_kind(serve, gpu, gpus, fields, advice):
+    """What is advised can be done: no smaller degree than one, no second worker on one GPU."""
     with pytest.raises(InputError) as fault:
         serve(bare(gpu, gpus), **fields)
-    assert fault.value.message.id == "serving.too_few_workers"
+    assert fault.value.message.id == advice
 
 
 def test_each_kind_of_worker_has_its_memory(serve):

@@ -57,7 +57,8 @@ def source_text(source: Source, appearance: Appearance) -> str:
         when = appearance.text("catalogui.source.dated", date=source.date)
     elif source.accessed:
         when = appearance.text("catalogui.source.accessed", date=source.accessed)
-    return f"{source.citation} ({when})" if when else source.citation
+    cited = source.cited(chinese=appearance.language is Language.CHINESE)
+    return f"{cited} ({when})" if when else cited
 
 
 def fact_text(fact: Fact, appearance: Appearance, *, with_value: bool) -> str:

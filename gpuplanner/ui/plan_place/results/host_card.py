@@ -139,7 +139,8 @@ def rule_texts(rule: Rule, appearance: Appearance) -> tuple[str, str]:
 def rule_tip(rule: Rule, appearance: Appearance) -> str:
     """The claim, our verdict on it with its reason, and who says so."""
     claim, reason = rule_texts(rule, appearance)
-    source = " ".join(part for part in (rule.source.citation, rule.source.date) if part)
+    cited = rule.source.cited(chinese=appearance.language is Language.CHINESE)
+    source = " ".join(part for part in (cited, rule.source.date) if part)
     return "\n".join(part for part in (claim, f"{rule_verdict(rule, appearance)} · {reason}", source) if part)
 
 
