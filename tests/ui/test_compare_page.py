@@ -185,6 +185,31 @@ def test_the_heads_stand_over_their_columns(open_page):
         assert abs(left - column) <= 2
 
 
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("count", [2, 3])
+def test_the_buttons_of_every_head_are_whole(open_page, appearance, shipped_catalog, language, count):
+    """The heads of machines of a plan have the longest subtitles."""
+    appearance.choose(LANGUAGE, language)
+    hired = [i.id for i in shipped_catalog.instances.values() if i.gpu_id == H100][:count]
+    assert len(hired) == count
+    page = open_page(
+        *(
+            Pin(
+                PinKind.CANDIDATE, at, PinnedCandidate("8 × H100 SXM5 80GB", "Sample: chat on two H100", H100, 8, 1, at)
+            )
+            for at in hired
+        )
+    )
+    for width in (1250, 1000, 800, 1400):
+        page.resize(width, 800)
+        QTest.qWait(20)
+        area = page._head_area.viewport().rect()
+        for head in page.heads.heads:
+            for button in (head.plan, head.left, head.right, head.remove):
+                bottom = button.mapTo(page._head_area.viewport(), button.rect().bottomLeft()).y()
+                assert bottom <= area.bottom(), (width, bottom, area)
+
+
 def test_the_language_is_switched_live(open_page, appearance):
     page = open_page(gpu(A100), gpu(H100))
     appearance.choose(LANGUAGE, "zh_CN")

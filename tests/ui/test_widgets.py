@@ -388,3 +388,18 @@ def test_without_a_figure_neither_tab_nor_the_cursor_stops(appearance, qtbot):
     label.set_figure(exact(1.0, Unit.SECOND))
     assert label.focusPolicy() is Qt.FocusPolicy.StrongFocus
     assert label.cursor().shape() is Qt.CursorShape.PointingHandCursor
+
+
+def test_what_a_label_keeps_clear_stays_when_the_theme_changes_while_it_is_hidden(fusion, qtbot, appearance):
+    holder = QWidget()
+    label = Label(appearance, "preset", parent=holder)
+    label.keep_clear(12, 1, 2, 3)
+    qtbot.addWidget(holder)
+    holder.show()
+    label.hide()
+    for theme in ("dark", "light"):
+        appearance.choose(THEME, theme)
+        fusion.dress(appearance.tokens)
+        label.show()
+        margins = label.contentsMargins()
+        assert (margins.left(), margins.top(), margins.right(), margins.bottom()) == (12, 1, 2, 3)

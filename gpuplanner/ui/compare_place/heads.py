@@ -31,7 +31,7 @@ class Head(QWidget):
         self.name.setAccessibleName(f"{subject.title} · {says}")
         self.name.clicked.connect(self.opened)
         self.about = Label(appearance, says, TextRole.LABEL, Ink.MUTED, wrap=True)
-        self.about.setContentsMargins(6, 0, 6, 0)
+        self.about.keep_clear(6, 0, 6, 0)
         self.plan = _small(appearance, "compareui.plan_with", "sliders-horizontal")
         self.plan.clicked.connect(self.planned)
         self.plan.setEnabled(subject.plan_path is not None)

@@ -203,7 +203,10 @@ class ComparePage(Page):
         self.remark.setVisible(bool(remarks))
 
     def _fit_heads(self) -> None:
-        self._head_area.setFixedHeight(self.heads.height_at(self._head_area.viewport().width()))
+        height = self.heads.height_at(self._head_area.viewport().width())
+        self._head_area.setFixedHeight(height)
+        # Else they stand as high as wrapped texts might need in narrow columns, and their buttons below the area's end.
+        self.heads.setFixedHeight(height)
 
     def _show_empty(self) -> None:
         if self.empty is not None:

@@ -81,7 +81,7 @@ class PaletteView(QWidget):
         self._list.viewport().setAutoFillBackground(False)
         self._list.clicked.connect(self._run)
         self._nothing = Label(appearance, msg("ui.palette.nothing"), ink=Ink.MUTED)
-        self._nothing.setContentsMargins(12, 6, 12, 10)
+        self._nothing.keep_clear(12, 6, 12, 10)
         layout = QVBoxLayout(self._box)
         layout.setContentsMargins(8, 8, 8, 8)
         layout.setSpacing(6)

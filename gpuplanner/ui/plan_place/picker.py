@@ -86,7 +86,7 @@ class Picker(Popup):
         self._list.viewport().setAutoFillBackground(False)
         self._list.clicked.connect(self._pick)
         self._nothing = Label(appearance, nothing, ink=Ink.MUTED, wrap=True)
-        self._nothing.setContentsMargins(10, 6, 10, 8)
+        self._nothing.keep_clear(10, 6, 10, 8)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 8, 8, 8)
         layout.setSpacing(6)

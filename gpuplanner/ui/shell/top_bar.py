@@ -101,7 +101,7 @@ class TopBar(QWidget):
         self._segments.chosen.connect(self.segmentChosen)
         self._title = Label(appearance, "", TextRole.TITLE, elide=True)
         self._note = Label(appearance, "", TextRole.BODY, Ink.MUTED, elide=True)
-        self._note.setContentsMargins(12, 0, 0, 0)
+        self._note.keep_clear(12, 0, 0, 0)
         self.palette_field = PaletteField(appearance)
         self.palette_field.clicked.connect(self.paletteWanted)
         self._actions = QHBoxLayout()

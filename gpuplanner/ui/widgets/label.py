@@ -3,7 +3,7 @@
 import re
 from enum import Enum
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QMargins, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
@@ -47,6 +47,7 @@ class Label(QLabel):
         """With `elide` it may become narrower than its text; it ends in an ellipsis then, and its tooltip says all."""
         super().__init__(parent)
         self._appearance = appearance
+        self._clear = QMargins()
         self.elides = elide
         if elide:
             self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
@@ -76,6 +77,16 @@ class Label(QLabel):
         """Change size, weight and colour."""
         self.setFont(font(role))
         self.setForegroundRole(ink.value)
+
+    def keep_clear(self, left: int, top: int, right: int, bottom: int) -> None:
+        """Pixels around the text. They stay when the theme changes: a QFrame forgets its margins then."""
+        self._clear = QMargins(left, top, right, bottom)
+        self.setContentsMargins(self._clear)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.StyleChange and not self._clear.isNull():
+            self.setContentsMargins(self._clear)
 
     def minimumSizeHint(self) -> QSize:
         hint = super().minimumSizeHint()

@@ -40,7 +40,7 @@ class NoticeBox(QFrame):
         self._label = Label(appearance, says, wrap=True, selectable=not raised)
         self._label.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         # The first line stands level with the mark and the buttons.
-        self._label.setContentsMargins(0, 5, 0, 5)
+        self._label.keep_clear(0, 5, 0, 5)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(int(_MARK) + 20, 8, 8, 8)

@@ -113,7 +113,7 @@ class DifferenceTable(QWidget):
 
     def _title(self, message_id: str) -> None:
         label = Label(self._appearance, msg(message_id), TextRole.LABEL, Ink.MUTED)
-        label.setContentsMargins(0, 12, 0, 0)
+        label.keep_clear(0, 12, 0, 0)
         self._grid.setRowStretch(self._at, 0)
         self._grid.addWidget(label, self._at, 0, 1, _COLUMNS)
         self._at += 1
@@ -135,7 +135,7 @@ class DifferenceTable(QWidget):
         at = self._at - 1
         for column, result in enumerate(results, 1):
             if isinstance(result, Estimate):
-                tag = VerdictTag(self._appearance, *verdict_of(result.fit, result.carried))
+                tag = VerdictTag(self._appearance, *verdict_of(result.outcome))
                 # Without an alignment the column would grow no wider than the tag.
                 self._grid.addWidget(tag, at, column, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
             else:
