@@ -12,7 +12,8 @@ REFUSED = [
     ("chat-8b", "--gpu", "H100 SXM5 80GB", "--set", "weight_precision=exl2-4.0"),
     ("chat-8b", "--gpu", "Tesla P40", "--set", "server=vllm", "--set", "weight_precision=int8", "--gpus", "2"),
 ]
-UNKNOWN = ("chat-8b", "--gpu", "MI300X", "--set", "server=lmdeploy")
+WITHOUT_GOALS = ("--set", "ttft_goal_s=null", "--set", "tpot_goal_s=null")
+UNKNOWN = ("chat-8b", "--gpu", "MI300X", "--set", "server=lmdeploy", *WITHOUT_GOALS)
 
 
 @pytest.mark.parametrize("asked", REFUSED)

@@ -102,7 +102,7 @@ def test_each_price_says_of_when_it_is(capsys):
         re.search(r"(–|date not stated|\d{4}(-\d\d){0,2}(, \d+ (months|years) old)?)$", row.rstrip()) for row in rows
     ]
     assert all(ends)
-    assert any("old" in end[0] for end in ends)
+    assert any(end is not None and "old" in end[0] for end in ends)
 
 
 def test_a_measured_run_is_marked(capsys, project_root):

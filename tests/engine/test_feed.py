@@ -343,21 +343,38 @@ def test_a_search_finds_what_an_estimate_says(shipped_catalog, shipped_efficienc
     assert waiting > 10
 
 
-def test_threads_of_each_machine_count_in_a_search(shipped_catalog, shipped_efficiencies):
-    """Text is turned into tokens by the threads that each offer has; one that says nothing of them never waits."""
-    model = shipped_catalog.models["Qwen/Qwen2.5-0.5B"]
-    work = {"kind": "training", "model": {"catalog_id": model.id}, "global_batch": 512, "tokens": 1e9, "data": "text"}
+OF_THREADS: Mapping[str, dict[str, Any]] = {
+    "training": {"model": "Qwen/Qwen2.5-0.5B", "global_batch": 512, "tokens": 1e9, "data": "text"},
+    "vision": {"model": "torchvision/resnet50", "job": "training", "batch": 256, "images": 1_281_167, "epochs": 90},
+    "diffusion-training": {"model": "stable-diffusion-xl-base-1.0 UNet", "items": 1e6, "width": 256, "height": 256},
+}
+"""Work whose data the threads of the machines that are offered prepare."""
+WAITS = {"vision"}
+"""Of them what waits for the CPU on some of the machines that carry it."""
+
+
+@pytest.mark.parametrize("kind", OF_THREADS)
+def test_threads_of_each_machine_count_in_a_search(shipped_catalog, shipped_efficiencies, kind):
+    """What is read is prepared by the threads that each offer has; one that says nothing of them never waits."""
+    entry = shipped_catalog.models[OF_THREADS[kind]["model"]]
+    subject = entry.network or entry.architecture
+    work = {"kind": kind} | OF_THREADS[kind] | {"model": {"catalog_id": entry.id}}
     plan = Plan.model_validate({"workload": work})
-    found = search(plan, model.architecture, shipped_catalog, shipped_efficiencies, shipped_catalog.currencies)
+    found = search(plan, subject, shipped_catalog, shipped_efficiencies, shipped_catalog.currencies)
     seen = {False: 0, True: 0}
+    waiting = 0
     for candidate in found.candidates:
         known = candidate.machine.host.vcpus is not None
         if seen[known] < 15:
             seen[known] += 1
-            made = estimate(candidate.plan, model.architecture, candidate.machine, shipped_efficiencies)
-            assert made.metrics["step_s"].value == pytest.approx(candidate.metrics["step_s"], rel=1e-9)
+            made = estimate(candidate.plan, subject, candidate.machine, shipped_efficiencies)
+            assert candidate.metrics[RATES[kind]] > 0
+            for name, value in candidate.metrics.items():
+                assert made.metrics[name].value == pytest.approx(value, rel=1e-9), name
             assert known or share(made, Limit.CPU) == 0
+            waiting += share(made, Limit.CPU) > 0
     assert seen[True] > 5
+    assert waiting or kind not in WAITS
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def test_our_own_inter_is_drawn_and_not_that_of_the_style(dressed):
     for tokens in (DARK, LIGHT):
         dressed.dress(tokens)
         for role in (TextRole.BODY, TextRole.STRONG, TextRole.NUMBER):
-            assert QRawFont.fromFont(font(role)).fontTable("CFF "), role
+            assert QRawFont.fromFont(font(role)).fontTable("CFF ").size() > 0, role
 
 
 @pytest.mark.parametrize(
