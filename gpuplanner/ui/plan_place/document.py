@@ -6,11 +6,14 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 
 from gpuplanner.messages import Message, msg, without_controls
-from gpuplanner.ui.plan_place.edits import value_of, with_kind, with_machine, with_value
+from gpuplanner.ui.plan_place.edits import said_in, value_of, with_kind, with_machine, with_value
 from gpuplanner.ui.plan_place.undo import UndoStack
 from gpuplanner.ui.plan_place.wizard.fields import Field
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan, Workload
+
+KIND = "planui.kind"
+"""What is changed when another kind of workload is planned."""
 
 
 class PlanDocument(QObject):
@@ -24,6 +27,8 @@ class PlanDocument(QObject):
         self._plan = plan
         self._undo = UndoStack()
         self._earlier: dict[str, Workload] = {}
+        self._arrived: dict[str, Workload] = {}
+        self._said: dict[tuple[str, str], Any] = {}
 
     @property
     def plan(self) -> Plan:
@@ -44,7 +49,7 @@ class PlanDocument(QObject):
         """Take another plan; nothing of the one before can be undone."""
         self._plan = plan
         self._undo = UndoStack()
-        self._earlier = {}
+        self._earlier, self._arrived, self._said = {}, {}, {}
         self.changed.emit("")
         self.undoChanged.emit()
 
@@ -78,8 +83,13 @@ class PlanDocument(QObject):
         workload = self._plan.workload
         if workload.kind != kind:
             self._earlier[workload.kind] = workload
-            plan = with_kind(self._plan, kind, self._earlier.get(kind), parameters=parameters, model=model)
-            self.replace(plan, msg("planui.kind"))
+            # What a kind began with because it could not take what was said before is not said anew.
+            self._said |= said_in(workload, self._arrived.get(workload.kind))
+            plan = with_kind(
+                self._plan, kind, self._earlier.get(kind), said=self._said, parameters=parameters, model=model
+            )
+            self._arrived[kind] = plan.workload
+            self.replace(plan, msg(KIND))
 
     def set_name(self, name: str) -> None:
         """Give the plan another name."""

@@ -1,14 +1,16 @@
 """Changing one field of a plan, and what changes with it. Pure: a plan goes in, another comes out. No Qt."""
 
 import math
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.messages import InputError
-from gpuplanner.ui.plan_place.wizard.fields import LIMITS, Field, fields_of
+from gpuplanner.ui.plan_place.wizard.fields import LIMITS, Control, Field, fields_of
 from gpuplanner.units import Display
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import WORKLOADS, MachineChoice, Plan, Workload
@@ -17,6 +19,10 @@ from gpuplanner.workload.serving import Serving, Speculation
 from gpuplanner.workload.training import Method, Training, TrainingObjective
 from gpuplanner.workload.wizard import models_of
 
+GOALS = "goals"
+"""The step of the fields that say what is to be reached."""
+Said = Mapping[tuple[str, str], Any]
+"""Values by what was asked for them: the name of a field and how it is edited."""
 LARGE_PARAMETERS = 20e9
 """Above it training starts with LoRA: all states of full training take 16 bytes a parameter, over 320 GB."""
 
@@ -41,26 +47,52 @@ def with_kind(
     kind: str,
     earlier: Workload | None = None,
     *,
+    said: Said | None = None,
     parameters: float = 0,
     model: ModelChoice | None = None,
 ) -> Plan:
-    """The plan with another kind of workload. What both kinds have stays; the rest is as it was `earlier`.
+    """The plan with another kind of workload. What was `said` stays where the other kind asks it and takes the value.
 
-    `parameters` of the model, 0 when not known: training of a large one starts with adapters. `model`: the one to run
-    where the other kind wants one and neither the plan nor `earlier` has it.
+    The rest is as it was `earlier`. `said`: by default what the plan says now, see `said_in`. `parameters` of the
+    model, 0 when not known: training of a large one starts with adapters. `model`: the one to run where the other kind
+    wants one and neither the plan nor `earlier` has it.
     """
     if plan.workload.kind == kind:
         return plan
     target = next(w for w in WORKLOADS if w.model_fields["kind"].default == kind)
-    common = _common(plan.workload, target)
-    rest: dict[str, Any] = dict(earlier) if earlier is not None else {}
+    known = said_in(plan.workload) if said is None else said
+    carried = {f.name: known[_asked_as(f)] for f in fields_of(kind) if f.ask.step != GOALS and _asked_as(f) in known}
+    content: dict[str, Any] = dict(earlier) if earlier is not None else {}
     if earlier is None and target is Training and parameters > LARGE_PARAMETERS:
-        rest["method"] = Method.LORA
+        content["method"] = Method.LORA
     wanted = target.model_fields.get("model")
-    if wanted is not None and wanted.is_required() and model is not None:
-        rest.setdefault("model", model)
-    workload = target.model_validate(rest | common)
+    if wanted is not None and wanted.is_required():
+        content.setdefault("model", carried.get("model", model))
+    workload = target.model_validate(content)
+    for name, value in carried.items():
+        with suppress(ValidationError):
+            # Of the same name, but with other bounds or choices: then it stays as it was.
+            workload = target.model_validate(dict(workload) | {name: value})
     return plan.model_copy(update={"workload": workload})
+
+
+def said_in(workload: Workload, since: Workload | None = None) -> Said:
+    """What a workload says, by what each field asks; with `since` only what was changed since then.
+
+    Without goals: what another kind is to reach, nobody said.
+    """
+    fields = [f for f in fields_of(workload.kind) if f.ask.step != GOALS]
+    return {
+        _asked_as(f): getattr(workload, f.name)
+        for f in fields
+        if since is None or getattr(workload, f.name) != getattr(since, f.name)
+    }
+
+
+def runs_same_models(workload: Workload, kind: str) -> bool:
+    """Whether another kind runs the models that a workload runs."""
+    target = next(w for w in WORKLOADS if w.model_fields["kind"].default == kind)
+    return bool(models_of(type(workload)) & models_of(target))
 
 
 def kind_that_runs(model_kind: str, plan: Plan) -> str | None:
@@ -165,8 +197,6 @@ def _follows(workload: Workload, field: Field, value: Any) -> dict[str, Any]:
     return {}
 
 
-def _common(workload: Workload, target: type[Workload]) -> dict[str, Any]:
-    """What both kinds ask in the same way."""
-    wanted = {(f.name, f.control) for f in fields_of(target.model_fields["kind"].default)}
-    same = (f for f in fields_of(workload.kind) if (f.name, f.control) in wanted)
-    return {f.name: getattr(workload, f.name) for f in same}
+def _asked_as(field: Field) -> tuple[str, str]:
+    """What a field asks, whichever kind it is of: models of one kind are not those of another."""
+    return field.name, field.ask.control if field.control is Control.MODEL else field.control.value

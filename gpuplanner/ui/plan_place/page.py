@@ -25,6 +25,7 @@ from gpuplanner.ui.plan_place.columns import PlanColumns, padded
 from gpuplanner.ui.plan_place.difference.comparing import Comparing
 from gpuplanner.ui.plan_place.difference.table import DifferenceTable
 from gpuplanner.ui.plan_place.difference.view import DifferenceView
+from gpuplanner.ui.plan_place.document import KIND
 from gpuplanner.ui.plan_place.history.revision_list import RevisionList
 from gpuplanner.ui.plan_place.history.view import HistoryView
 from gpuplanner.ui.plan_place.intake import ELSEWHERE, takes
@@ -261,7 +262,7 @@ class PlanPage(Page):
     def _show_plan(self, change: str = "") -> None:
         plan = self.presenter.plan
         self.wizard.show_plan(plan, another=not change)
-        if not change:
+        if change in {"", KIND}:
             self.columns.to_top()
         self._name.show_name(self._appearance.said(self.presenter.title) if plan.name else "")
         self._show_model()
@@ -283,6 +284,7 @@ class PlanPage(Page):
             self.presenter.facts.architecture(model) if model is not None else None,
             self.presenter.facts.efficiencies,
             self._appearance,
+            self.presenter.facts.network(model) if model is not None else None,
         )
         self.wizard.show_automatic(found)
 
@@ -296,7 +298,10 @@ class PlanPage(Page):
     def _show_searched(self) -> None:
         searched = self.presenter.outcome.searched
         self.machines.show_searched(searched, self.presenter.plan.workload.kind)
-        if searched is not None and searched.current and searched.result is not None:
+        if searched is None or searched.result is None:
+            # What was said of a search before is not of this plan.
+            self.workSaid.emit(None)
+        elif searched.current:
             self.workSaid.emit(
                 msg(
                     "planui.searched",

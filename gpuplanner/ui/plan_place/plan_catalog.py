@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Model, Rule
+from gpuplanner.catalog.networks import Network
 from gpuplanner.catalog.parameters import total_parameters
 from gpuplanner.ui.background import Cancel, Jobs
 from gpuplanner.ui.plan_place.plan_workspace import PlanWorkspace
@@ -61,6 +62,11 @@ class PlanCatalog(QObject):
             return choice.architecture
         model = self._model(choice)
         return model.architecture if model is not None else None
+
+    def network(self, choice: ModelChoice) -> Network | None:
+        """The network of a chosen model that is none of language."""
+        model = self._model(choice)
+        return model.network if model is not None else None
 
     def rules(self) -> Mapping[str, Rule]:
         """The rules of thumb by id."""

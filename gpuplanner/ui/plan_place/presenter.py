@@ -23,7 +23,7 @@ from gpuplanner.ui.pins import MOST_PINS, PinKind, Pins, candidate_pin
 from gpuplanner.ui.plan_place.autosave import Autosave
 from gpuplanner.ui.plan_place.banners import CONFLICT, NOT_SAVED, OTHER_CATALOG, Banner, Banners
 from gpuplanner.ui.plan_place.document import PlanDocument
-from gpuplanner.ui.plan_place.edits import kind_that_runs, with_change, with_kind
+from gpuplanner.ui.plan_place.edits import kind_that_runs, runs_same_models, with_change, with_kind
 from gpuplanner.ui.plan_place.history.entries import History
 from gpuplanner.ui.plan_place.intake import Taken
 from gpuplanner.ui.plan_place.measured.asking import MeasuredAsking
@@ -313,8 +313,9 @@ class PlanPresenter(QObject):
     def set_kind(self, kind: str) -> None:
         """Plan another kind of workload; see `with_kind`."""
         model = model_of(self.plan.workload)
-        parameters = self.facts.parameters(model) if model is not None else 0.0
-        self.document.set_kind(kind, parameters, self._usual_model)
+        if model is None or not runs_same_models(self.plan.workload, kind):
+            model = self._usual_model
+        self.document.set_kind(kind, self.facts.parameters(model), self._usual_model)
 
     @property
     def _usual_model(self) -> ModelChoice:

@@ -7,6 +7,8 @@ import pytest
 from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.machines import bare
 from gpuplanner.ui.plan_place.wizard.defaults import automatic_values
+from gpuplanner.workload.diffusion import Diffusion
+from gpuplanner.workload.diffusion_training import DiffusionTraining
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.serving import Serving, Speculation
@@ -37,3 +39,12 @@ def test_workers_that_were_found_are_said(said):
     found = said(disaggregated=True, tensor_parallel=2, concurrency=64)
     assert 1 <= int(found["prefill_workers"]) <= 3
     assert found["prefill_tensor_parallel"] == "2"
+
+
+@pytest.mark.parametrize("kind", [Diffusion, DiffusionTraining])
+def test_an_image_says_the_sizes_that_count(kind, shipped_catalog, shipped_efficiencies, appearance):
+    network = shipped_catalog.models["FLUX.1-dev"].network
+    workload = kind(model=ModelChoice(catalog_id="FLUX.1-dev"))
+    found = automatic_values(workload, None, None, shipped_efficiencies, appearance, network)
+    assert (found["width"], found["height"], found["frames"]) == ("1,024", "1,024", "1")
+    assert found["steps"] == f"{network.steps}"

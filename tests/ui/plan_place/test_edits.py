@@ -1,5 +1,6 @@
 """Editing a plan: one field at a time, with what follows from it, and undo that takes back what a person did."""
 
+import random
 from itertools import pairwise
 from typing import Any
 
@@ -14,8 +15,12 @@ from gpuplanner.ui.plan_place.edits import applies, suggestion, value_of, with_c
 from gpuplanner.ui.plan_place.undo import UndoStack
 from gpuplanner.ui.plan_place.wizard.fields import all_fields
 from gpuplanner.units import Display
-from gpuplanner.workload.plan import WORKLOADS, MachineChoice
+from gpuplanner.workload.model_choice import ModelChoice
+from gpuplanner.workload.plan import WORKLOADS, MachineChoice, Plan, model_of
+from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Method, Training
+from gpuplanner.workload.wizard import models_of
+from tests.engine.any_plans import any_constraints, any_of
 
 FIELDS: dict[str, Any] = {f.key: f for kind in ("serving", "training") for f in all_fields(kind)}
 
@@ -83,6 +88,74 @@ def test_training_of_a_large_model_starts_with_adapters_unless_the_person_chose(
 def test_a_field_of_the_same_name_but_another_kind_is_not_carried_over(serving):
     spread = with_value(serving, FIELDS["serving.expert_parallel"], True)
     assert with_kind(spread, "training").workload.model_dump()["expert_parallel"] is None
+
+
+RUNS: Any = ModelChoice(catalog_id="meta-llama/Meta-Llama-3.1-8B")
+PRESETS = sorted((shipped("resources") / "presets").glob("*.gpuplan"))
+
+
+def any_plan(kind: Any, seed: int) -> Plan:
+    dice = random.Random(f"{kind.__name__} {seed}")
+    fixed = {"model": RUNS} if kind in {Serving, Training} else {}
+    return Plan(workload=any_of(dice, kind, **fixed), constraints=any_constraints(dice))
+
+
+def plans_of_all_kinds() -> list[Plan]:
+    drawn = [any_plan(kind, seed) for kind in WORKLOADS for seed in range(8)]
+    return [*(read_plan(path) for path in PRESETS), *drawn]
+
+
+@pytest.mark.parametrize("target", WORKLOADS)
+def test_any_plan_can_be_of_another_kind_and_is_as_it_was_when_it_comes_back(target, qapp):
+    kind = target.model_fields["kind"].default
+    for plan in plans_of_all_kinds():
+        document = PlanDocument(plan)
+        document.set_kind(kind, model=RUNS)
+        assert document.plan.workload.kind == kind
+        assert Plan.model_validate_json(document.plan.model_dump_json()) == document.plan, "it can be kept"
+        for between in ("science", "diffusion-training"):
+            document.set_kind(between, model=RUNS)
+        document.set_kind(plan.workload.kind, model=RUNS)
+        assert document.plan.workload == plan.workload
+
+
+def test_what_was_changed_meanwhile_stays(serving, qapp):
+    """Also by way of a kind that has no such field."""
+    document = PlanDocument(serving)
+    for kind in ("training", "science", "training"):
+        document.set_kind(kind, model=RUNS)
+    document.set_value(FIELDS["training.tensor_parallel"], 4)
+    for kind in ("diffusion", "serving"):
+        document.set_kind(kind, model=RUNS)
+    brought: Any = document.plan.workload
+    assert brought.tensor_parallel == 4
+
+
+def test_a_value_that_the_other_kind_does_not_take_is_left_out():
+    trained = Plan(workload=Training(model=RUNS, micro_batch=None, global_batch=512, deadline_s=43_200))
+    images: Any = with_kind(trained, "diffusion-training").workload
+    assert (images.micro_batch, images.global_batch) == (1, 512)
+
+
+def test_goals_are_not_those_of_another_kind():
+    trained = Plan(workload=Training(model=RUNS, tokens=1e9, deadline_s=43_200))
+    images: Any = with_kind(trained, "diffusion").workload
+    assert images.deadline_s is None
+
+
+@pytest.mark.parametrize("target", WORKLOADS)
+def test_a_kind_begins_with_a_model_that_it_runs(target, shipped_catalog):
+    kind = target.model_fields["kind"].default
+    for plan in plans_of_all_kinds():
+        runs = model_of(with_kind(plan, kind, model=RUNS).workload)
+        own = model_of(plan.workload)
+        assert (runs is None) == ("model" not in target.model_fields)
+        if (
+            runs is not None
+            and runs.catalog_id is not None
+            and (own is None or own.catalog_id in shipped_catalog.models)
+        ):
+            assert shipped_catalog.models[runs.catalog_id].kind in models_of(target)
 
 
 def test_the_document_brings_an_earlier_kind_back(serving, qapp):

@@ -136,6 +136,43 @@ def test_the_kind_is_switched_and_back(page, settled):
     assert page.wizard.row("serving.concurrency").isVisible()
 
 
+@pytest.mark.parametrize("way", ["key", "signal"])
+def test_kind_and_model_stay_in_sight_and_the_keyboard_on_the_kind(open_page, settled, qtbot, way):
+    page = open_page("preset/chat-70b", size=(1250, 500))
+    settled(page)
+    page.activateWindow()
+    choice = page.wizard.kind_choice()
+    choice.setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.waitUntil(choice.hasFocus)
+    bar = page.columns._wizard_area.verticalScrollBar()
+    bar.setValue(60)
+    if way == "key":
+        qtbot.keyClick(choice, Qt.Key.Key_Down)
+    else:
+        page.wizard.kindChosen.emit("training")
+    settled(page)
+    assert page.presenter.plan.workload.kind == "training"
+    shown = page.wizard.kind_choice()
+    assert shown is not choice
+    assert shown.current() == "training"
+    assert shown.hasFocus()
+    assert shown.shows_focus
+    assert bar.value() == 0
+    page.presenter.document.undo()
+    assert choice.hasFocus()
+
+
+def test_images_are_planned_with_a_model_of_images_and_their_sizes_are_said(page, settled):
+    said: list[Any] = []
+    page.workSaid.connect(said.append)
+    page.wizard.kindChosen.emit("diffusion")
+    assert said == [None], "the search of the other kind is not of this plan"
+    assert page.presenter.facts.model_kind(page.presenter.plan.workload.model) == "diffusion"
+    network = page.presenter.facts.network(page.presenter.plan.workload.model)
+    assert number(page, "width").target.placeholderText() == "1,024"
+    assert number(page, "steps").target.placeholderText() == f"{network.steps}"
+
+
 # --- Undo -------------------------------------------------------------------------------------------------------------
 
 

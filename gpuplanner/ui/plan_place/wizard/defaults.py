@@ -6,6 +6,7 @@ Said muted in the empty field, so that "automatic" is never a riddle. Knows no w
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import GpuProperty
+from gpuplanner.catalog.networks import DiffusionNetwork, Network
 from gpuplanner.engine.estimate import Estimate, Way
 from gpuplanner.facts import MissingFactError
 from gpuplanner.quantities import byte_rate
@@ -18,6 +19,8 @@ from gpuplanner.workload.serving import Serving, Speculation
 from gpuplanner.workload.training import Recomputation, Sharding
 
 _DEGREES = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "micro_batch")
+_OF_THE_CARD = ("width", "height", "frames", "steps")
+"""What an image or clip is where the plan does not say it; see `DiffusionNetwork`."""
 _TABLE, _SPECULATION = "servers", "speculation"
 
 
@@ -27,6 +30,7 @@ def automatic_values(
     model: ModelArchitecture | None,
     efficiencies: Efficiencies | None,
     appearance: Appearance,
+    network: Network | None = None,
 ) -> dict[str, str]:
     """By field name the value that holds while the field is empty; fields of which nothing is known are left out."""
     found: dict[str, str] = {}
@@ -34,6 +38,8 @@ def automatic_values(
         stored = appearance.text(choice_text(WeightPrecision(model.weight_quantisation)))
         found["weight_precision"] = stored
     found["base_precision"] = appearance.text(choice_text(WeightPrecision.NF4))
+    if isinstance(network, DiffusionNetwork):
+        found |= {name: f"{getattr(network, name):,}" for name in _OF_THE_CARD}
     if isinstance(workload, Serving):
         found["max_length"] = f"{workload.input_tokens + workload.output_tokens:,}"
         if efficiencies is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
@@ -46,6 +46,7 @@ class WizardView(Card):
         self._find = find
         self._plan: Plan | None = None
         self._sections: dict[str, list[Section]] = {}
+        self._choices: dict[str, ChoiceBox] = {}
         self._advice: dict[str, Message | None] = {}
         self.body.setSpacing(22)
 
@@ -69,12 +70,10 @@ class WizardView(Card):
         """Show what the plan says. `another`: it is not the plan that was shown before."""
         kind = plan.workload.kind
         self._build(kind)
-        changed_kind = self._plan is None or self._plan.workload.kind != kind
+        before = self._plan.workload.kind if self._plan is not None else ""
         self._plan = plan
-        if changed_kind:
-            for other, sections in self._sections.items():
-                for section in sections:
-                    section.setVisible(other == kind)
+        if before != kind:
+            self._turn(before, kind)
         for row in self.rows(kind):
             show = row.start_anew if another else row.set_value
             show(value_of(plan, row.field))
@@ -119,6 +118,21 @@ class WizardView(Card):
         if event.size().width() != event.oldSize().width():
             self._lay_out()
 
+    def _turn(self, before: str, kind: str) -> None:
+        """Show the steps of another kind. The keyboard goes to its kind first: hidden, it would go further down."""
+        for section in self._sections[kind]:
+            section.show()
+        focused = QApplication.focusWidget()
+        if before and focused is not None and self.isAncestorOf(focused):
+            self._focus_kind(before, kind)
+        for section in self._sections.get(before, ()):
+            section.hide()
+
+    def _focus_kind(self, before: str, kind: str) -> None:
+        by_keyboard = self._choices[before].shows_focus
+        reason = Qt.FocusReason.ShortcutFocusReason if by_keyboard else Qt.FocusReason.OtherFocusReason
+        self._choices[kind].setFocus(reason)
+
     def _build(self, kind: str) -> None:
         if kind in self._sections:
             return
@@ -147,7 +161,12 @@ class WizardView(Card):
         name()
         choice.chosen.connect(self.kindChosen)
         choice.chosen.connect(lambda: choice.choose(kind))
+        self._choices[kind] = choice
         return choice
+
+    def kind_choice(self) -> ChoiceBox | None:
+        """Where the kind that is shown is chosen."""
+        return self._choices[self._plan.workload.kind] if self._plan is not None else None
 
     def _row(self, field: Field) -> Row:
         row = make_row(self._appearance, field, self._find)
