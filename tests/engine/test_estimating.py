@@ -18,7 +18,7 @@ from gpuplanner.units import Display
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import WORKLOADS, Constraints, MachineChoice, Plan
 from gpuplanner.workload.serving import Serving
-from gpuplanner.workload.training import Framework, Method, Offload, Training
+from gpuplanner.workload.training import Framework, Method, Offload, Sharding, Training
 
 MODEL_ID = "meta-llama/Meta-Llama-3.1-8B"
 CHOICE = ModelChoice(catalog_id=MODEL_ID)
@@ -127,7 +127,8 @@ def test_several_nodes_need_a_network(model, machine, shipped_efficiencies):
 
 def test_offload_asks_for_host_memory(model, machine, shipped_efficiencies):
     def memory(offload):
-        workload = TRAINING.model_copy(update={"offload": offload})
+        # Split in one way: who loads what is another need.
+        workload = TRAINING.model_copy(update={"offload": offload, "sharding": Sharding.FSDP})
         made = estimate(Plan(workload=workload), model, machine, shipped_efficiencies)
         return next(need.need.value for need in made.host if need.id == "ram")
 
