@@ -6,13 +6,24 @@ from math import floor, inf, log
 
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context
-from gpuplanner.engine.estimate import MAY_NOT_RUN, NEVER_RUNS, Estimate, Fit, Phase, Way
+from gpuplanner.engine.estimate import GOAL_UNKNOWN, MAY_NOT_RUN, NEVER_RUNS, Estimate, Fit, Outcome, Phase, Way
+from gpuplanner.engine.goals import may_miss
 from gpuplanner.engine.machine import Machine
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Language, Message
 from gpuplanner.units import Unit, percent
 
-MARKS = {Fit.FITS: "✓", Fit.TIGHT: "!", Fit.DOES_NOT_FIT: "✗"}
+PASS, WARN, FAIL, CANNOT_TELL = "✓", "!", "✗", "?"
+MARKS = {Fit.FITS: PASS, Fit.TIGHT: WARN, Fit.DOES_NOT_FIT: FAIL}
+OUTCOME_MARKS = {
+    Outcome.FITS: PASS,
+    Outcome.TIGHT: WARN,
+    Outcome.MAY_MISS: WARN,
+    Outcome.UNKNOWN: CANNOT_TELL,
+    Outcome.MISSES: FAIL,
+    Outcome.DOES_NOT_RUN: FAIL,
+    Outcome.DOES_NOT_FIT: FAIL,
+}
 _SMALLEST_SHARE = 0.001
 WHOLE = frozenset({"max_concurrency"})
 """Counts of things that are there whole or not at all."""
@@ -25,20 +36,19 @@ def estimate_lines(
 ) -> Iterator[str]:
     """The lines, without line ends, in the context's language. `all_rules`: not only the two nearest to a need."""
     text = context.text
-    refused = estimate.fit is not Fit.DOES_NOT_FIT and not estimate.carried
-    mark = MARKS[estimate.fit if estimate.carried else Fit.DOES_NOT_FIT]
-    yield f"{mark} {text(estimate.verdict)} · {machine_name(estimate, context)}"
-    if refused:
-        yield from (f"  {text(unmet)}" for unmet in estimate.unmet if unmet.id in NEVER_RUNS)
-    yield f"  {text('cli.room_alone', reason=estimate.reason) if refused else text(estimate.reason)}"
+    deciding = _deciding(estimate)
+    yield f"{OUTCOME_MARKS[estimate.outcome]} {text(estimate.verdict)} · {machine_name(estimate, context)}"
+    yield from (f"  {text(message)}" for message in deciding)
+    yield f"  {text('cli.room_alone', reason=estimate.reason) if deciding else text(estimate.reason)}"
     if chosen_for_you:
         yield f"  {text('cli.machine_chosen')}"
     chosen = _chosen(estimate, context)
     if chosen:
         yield f"  {text('cli.chosen', what=chosen)}"
     for unmet in estimate.unmet:
-        if not refused or unmet.id not in NEVER_RUNS:
-            yield f"  {MARKS[Fit.TIGHT] if unmet.id in MAY_NOT_RUN else MARKS[Fit.DOES_NOT_FIT]} {text(unmet)}"
+        if unmet not in deciding:
+            yield f"  {_mark_of(unmet)} {text(unmet)}"
+    yield from (f"  {WARN} {text(near)}" for near in may_miss(estimate.goals, estimate.metrics))
 
     yield from _headed(text("cli.heading.memory"), _memory(estimate, context))
     yield from _headed(text(f"step.{estimate.step_name}"), _time(estimate, context))
@@ -49,6 +59,23 @@ def estimate_lines(
     yield from _headed(text("cli.heading.remarks"), _sentences(estimate.remarks, context))
     yield ""
     yield text("cli.explain_hint")
+
+
+def _deciding(estimate: Estimate) -> tuple[Message, ...]:
+    """What decides the verdict where memory does not; what keeps a goal from being judged stands with it."""
+    match estimate.outcome:
+        case Outcome.DOES_NOT_RUN:
+            return tuple(message for message in estimate.unmet if message.id in NEVER_RUNS)
+        case Outcome.MISSES:
+            return estimate.missed
+        case Outcome.UNKNOWN:
+            return tuple(message for message in estimate.unmet if message.id in GOAL_UNKNOWN)
+        case _:
+            return ()
+
+
+def _mark_of(unmet: Message) -> str:
+    return WARN if unmet.id in MAY_NOT_RUN else CANNOT_TELL if unmet.id in GOAL_UNKNOWN else FAIL
 
 
 def machine_name(estimate: Estimate, context: Context) -> str:
@@ -219,7 +246,7 @@ def _changes(estimate: Estimate, context: Context) -> Iterator[str]:
             number = context.number(change.headline.value, change.headline.unit)
             headline = f"{context.text(f'metric.{change.headline_id}')} {number}"
         free = context.text("cli.free", amount=context.number(change.free_bytes, Unit.BYTE))
-        rows.append([MARKS[change.fit], context.text(change.what), free, headline])
+        rows.append([OUTCOME_MARKS[change.outcome], context.text(change.what), free, headline])
     yield from columns(rows)
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from gpuplanner.engine.estimate import Change, Estimate, HostNeed, Part, Way
+from gpuplanner.engine.goals import may_miss
 from gpuplanner.engine.machine import Machine
 from gpuplanner.figures import Figure, Origin
 from gpuplanner.messages import Message, Translator
@@ -80,6 +81,7 @@ def estimate_data(estimate: Estimate, translator: Translator) -> dict[str, Any]:
     return {
         "fit": estimate.fit.value,
         "runs": estimate.runs.value,
+        "verdict": estimate.outcome.name.lower(),
         "reason": message_data(estimate.reason, translator),
         "machine": machine_data(estimate.machine),
         "way": way_data(estimate.way),
@@ -98,6 +100,7 @@ def estimate_data(estimate: Estimate, translator: Translator) -> dict[str, Any]:
         "metrics": {name: figure_data(figure) for name, figure in estimate.metrics.items()},
         "host": [_host(need) for need in estimate.host],
         "unmet": [message_data(m, translator) for m in estimate.unmet],
+        "may_miss": [message_data(m, translator) for m in may_miss(estimate.goals, estimate.metrics)],
         "unknown": [message_data(m, translator) for m in estimate.unknown],
         "remarks": [message_data(m, translator) for m in estimate.remarks],
         "changes": [_change(change, translator) for change in estimate.changes],

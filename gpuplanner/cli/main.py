@@ -1,6 +1,6 @@
 """Reads the command line, calls the command, and turns what goes wrong into one sentence and an exit code.
 
-Exit codes: 0 fine; 1 does not fit, or nothing found; 2 bad input; 70 a fault of our own.
+Exit codes: 0 fine; 1 does not carry the plan, or nothing found; 2 bad input; 70 a fault of our own.
 """
 
 import argparse

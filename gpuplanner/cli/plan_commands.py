@@ -14,7 +14,10 @@ from gpuplanner.workload.plan_text import plan_to_text
 
 
 def estimate(options: argparse.Namespace, context: Context) -> int:
-    """Estimate a plan on the machine it names, or on the best of the catalog when it names none."""
+    """Estimate a plan on the machine it names, or on the best of the catalog when it names none.
+
+    Exit code 1 when the machine does not carry it: memory, software or a goal, or where that cannot be told.
+    """
     asked = plan_of(options, context)
     chosen_for_you = asked.machine is None
     result = context.workspace.advised(context.workspace.estimate(with_machine(asked, context)))
@@ -24,7 +27,7 @@ def estimate(options: argparse.Namespace, context: Context) -> int:
         print_json(estimate_data(result, context.translator) | {"machine_chosen": chosen_for_you, "advice": advice})
     else:
         print("\n".join(estimate_lines(result, context, chosen_for_you, all_rules=options.all_rules)))
-    return 0 if result.carried else 1
+    return 0 if result.outcome.carries else 1
 
 
 def presets(options: argparse.Namespace, context: Context) -> int:

@@ -114,7 +114,8 @@ def _change(made: Estimate, proposal: Proposal, tried: Try) -> Change | None:
     if found is None or not _helps(made, found):
         return None
     name = headline_of(found)
-    return Change(proposal.what, proposal.plan, found.fit, found.memory.free, found.metrics.get(name), name)
+    headline = found.metrics.get(name)
+    return Change(proposal.what, proposal.plan, found.fit, found.memory.free, headline, name, found.outcome)
 
 
 def headline_of(made: Estimate) -> str:

@@ -19,6 +19,27 @@ class Fit(StrEnum):
     DOES_NOT_FIT = "does not fit"
 
 
+class Outcome(StrEnum):
+    """The verdict on a plan on a machine: memory, then the software, then what is asked of the run.
+
+    May miss: a goal is met and the range of the estimate passes it. Unknown: whether a goal is met cannot be told.
+    Text: message `fit.<name>`.
+    """
+
+    FITS = "fits"
+    TIGHT = "tight"
+    MAY_MISS = "may miss"
+    UNKNOWN = "unknown"
+    MISSES = "misses"
+    DOES_NOT_RUN = "does not run"
+    DOES_NOT_FIT = "does not fit"
+
+    @property
+    def carries(self) -> bool:
+        """Whether the machine carries the plan, as far as can be told: neither refused nor unknown."""
+        return self in {Outcome.FITS, Outcome.TIGHT, Outcome.MAY_MISS}
+
+
 class Limit(StrEnum):
     """What the time goes to, and so what a faster machine would have to have more of."""
 
@@ -116,6 +137,7 @@ class Change:
     free_bytes: float
     headline: Figure | None = None
     headline_id: str = ""
+    outcome: Outcome = Outcome.FITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +157,10 @@ class Goal:
         """Whether a value of the metric is within the limit."""
         return value >= self.limit if self.at_least else value <= self.limit
 
+    def may_miss(self, figure: Figure) -> bool:
+        """Whether a figure meets the limit and the worse end of its range does not."""
+        return self.met(figure.value) and not self.met(figure.low if self.at_least else figure.high)
+
 
 class Runs(StrEnum):
     """Whether the software runs on the GPU, apart from memory: `fit` says whether it has room there."""
@@ -148,6 +174,8 @@ NEVER_RUNS = frozenset({"limits.support.format", "limits.support.capability"})
 """Messages of `unmet` by which the software certainly does not run."""
 MAY_NOT_RUN = frozenset({"limits.support.vendor", "limits.support.no_vendor", "limits.support.unknown_capability"})
 """Messages of `unmet` by which nobody knows whether it does."""
+GOAL_UNKNOWN = frozenset({"items.goal_unknown", "training.deadline_unknown"})
+"""Messages of `unmet` by which nobody knows whether a goal is met."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,16 +216,29 @@ class Estimate:
         return Runs.NO if said & NEVER_RUNS else Runs.UNKNOWN if said & MAY_NOT_RUN else Runs.YES
 
     @property
-    def carried(self) -> bool:
-        """Whether nothing is known that keeps the plan from running: neither memory nor software."""
-        return self.fit is not Fit.DOES_NOT_FIT and self.runs is not Runs.NO
+    def missed(self) -> tuple[Message, ...]:
+        """What of `unmet` is certain and says nothing of the software: goals, budgets and lengths."""
+        others = NEVER_RUNS | MAY_NOT_RUN | GOAL_UNKNOWN
+        return tuple(message for message in self.unmet if message.id not in others)
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict: memory with what the software and the goals make of it."""
+        if self.fit is Fit.DOES_NOT_FIT:
+            return Outcome.DOES_NOT_FIT
+        if self.runs is Runs.NO:
+            return Outcome.DOES_NOT_RUN
+        if self.missed:
+            return Outcome.MISSES
+        if any(message.id in GOAL_UNKNOWN for message in self.unmet):
+            return Outcome.UNKNOWN
+        if self.fit is Fit.TIGHT:
+            return Outcome.TIGHT
+        known = ((goal, self.metrics.get(goal.metric)) for goal in self.goals)
+        near = any(figure is not None and goal.may_miss(figure) for goal, figure in known)
+        return Outcome.MAY_MISS if near else Outcome.FITS
 
     @property
     def verdict(self) -> str:
-        """The id of the message with the verdict: software that has room and does not run decides it."""
-        return verdict_id(self.fit, self.carried)
-
-
-def verdict_id(fit: Fit, carried: bool) -> str:
-    """The id of the message with a verdict; `carried` as of an estimate."""
-    return "fit.does_not_run" if fit is not Fit.DOES_NOT_FIT and not carried else f"fit.{fit.name.lower()}"
+        """The id of the message with the verdict."""
+        return f"fit.{self.outcome.name.lower()}"

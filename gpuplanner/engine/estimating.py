@@ -17,7 +17,7 @@ from gpuplanner.engine.estimate import Estimate, HostNeed, Memory, Part, Phase
 from gpuplanner.engine.feed import host_of
 from gpuplanner.engine.host import checkpoint_remark, host_needs, shortfalls
 from gpuplanner.engine.kinds import KINDS
-from gpuplanner.engine.limits import missing_fact, unmet_budgets
+from gpuplanner.engine.limits import budget_goals, missing_fact, unmet_budgets
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.origins import WatchedEfficiencies, finder
 from gpuplanner.engine.own_links import OwnLink
@@ -95,4 +95,5 @@ def _completed(made: Estimate, subject: Any, efficiencies: Efficiencies, rules: 
         unknown=(*made.unknown, *cost_unknown, *power_unknown),
         remarks=remarks,
         unmet=(*((no,) if no else ()), *made.unmet, *unmet_budgets(made.plan, metrics)),
+        goals=(*made.goals, *budget_goals(made.plan)),
     )

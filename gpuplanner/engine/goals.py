@@ -41,3 +41,18 @@ def missed(goals: Iterable[Goal], metrics: Mapping[str, Figure]) -> Iterator[Mes
             value=str(show(figure.value, goal.unit, Display())),
             limit=str(show(goal.limit, goal.unit, Display())),
         )
+
+
+def may_miss(goals: Iterable[Goal], metrics: Mapping[str, Figure]) -> Iterator[Message]:
+    """A sentence for each goal that is met and that the range of the estimate passes."""
+    for goal in goals:
+        figure = metrics.get(goal.metric)
+        if figure is None or not goal.may_miss(figure):
+            continue
+        yield msg(
+            f"items.goal_may_miss.{'least' if goal.at_least else 'most'}",
+            metric=msg(f"metric.{goal.metric}"),
+            value=str(show(figure.value, goal.unit, Display())),
+            limit=str(show(goal.limit, goal.unit, Display())),
+            end=str(show(figure.low if goal.at_least else figure.high, goal.unit, Display())),
+        )

@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Mapping
 
 from gpuplanner.catalog.entries import GpuProperty
+from gpuplanner.engine.estimate import Goal
 from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Message, msg
+from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
 
 FACTS = frozenset({p.value for p in GpuProperty} | {"network_bytes_per_s"})
@@ -18,14 +20,20 @@ def missing_fact(error: MissingFactError) -> Message:
     return msg("limits.missing_fact", subject=error.subject, fact=fact)
 
 
-def unmet_budgets(plan: Plan, metrics: Mapping[str, Figure]) -> Iterator[Message]:
-    """A message for each budget that the costs exceed. A cost that is not known breaks none."""
+def budget_goals(plan: Plan) -> tuple[Goal, ...]:
+    """The budgets as goals of the costs."""
     constraints = plan.constraints
     budgets = (
-        ("usd_per_month", constraints.budget_usd_per_month),
-        ("job_usd", constraints.budget_usd_per_job),
+        ("budget_month", "usd_per_month", constraints.budget_usd_per_month),
+        ("budget_job", "job_usd", constraints.budget_usd_per_job),
     )
-    for name, budget in budgets:
-        cost = metrics.get(name)
-        if budget is not None and cost is not None and cost.value > budget:
-            yield msg(f"limits.over_budget.{name}", cost=f"{cost.value:,.0f}", budget=f"{budget:,.0f}")
+    return tuple(Goal(name, metric, budget, Unit.MONEY) for name, metric, budget in budgets if budget is not None)
+
+
+def unmet_budgets(plan: Plan, metrics: Mapping[str, Figure]) -> Iterator[Message]:
+    """A message for each budget that the costs exceed. A cost that is not known breaks none."""
+    for goal in budget_goals(plan):
+        cost = metrics.get(goal.metric)
+        if cost is not None and not goal.met(cost.value):
+            values = {"cost": f"{cost.value:,.0f}", "budget": f"{goal.limit:,.0f}"}
+            yield msg(f"limits.over_budget.{goal.metric}", **values)

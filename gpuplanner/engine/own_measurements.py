@@ -110,7 +110,7 @@ UNITS: Mapping[str, Unit] = {
 }
 """Of what can be measured, by metric."""
 FACTOR = "own_factor"
-GOALS = ("serving.missed.", "training.deadline_missed")
+GOALS = ("serving.missed.", "training.deadline_missed", "training.deadline_unknown")
 """What the messages of missed goals are called."""
 PARTS = {"serving": "tpot_s", "training": "step_s"}
 """The metric whose time the parts of a step make up."""

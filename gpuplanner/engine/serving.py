@@ -50,7 +50,7 @@ from gpuplanner.engine.serving_numbers import (
 )
 from gpuplanner.engine.serving_parts import step_parts
 from gpuplanner.engine.serving_pool_fit import PoolLack, fit_with, pool_lack
-from gpuplanner.engine.serving_remarks import borrowed_remarks, memory_reason, remarks, unmet
+from gpuplanner.engine.serving_remarks import borrowed_remarks, memory_reason, remarks, time_goals, unmet
 from gpuplanner.engine.serving_trials import tried_numbers
 from gpuplanner.engine.verdict import usable_figure, verdict
 from gpuplanner.figures import Certainty, Figure, Rung
@@ -133,6 +133,7 @@ def estimate_serving(
             *(() if profile else idle_settings(workload, model, machine, efficiencies, numbers, load, way, result)),
         ),
         unmet=unmet(workload, model, result, metrics, runs),
+        goals=time_goals(workload),
     )
 
 

@@ -6,7 +6,7 @@ from math import ceil
 from gpuplanner.catalog.architecture import ModelArchitecture, Role
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import GpuProperty
-from gpuplanner.engine.estimate import Memory
+from gpuplanner.engine.estimate import Goal, Memory
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.moe import busiest_rank_tokens, largest_deviation
 from gpuplanner.engine.formulas.serving_pool import whole_sequences
@@ -172,12 +172,19 @@ def unmet(
     return (*missed_goals(workload, metrics), *_unmet(workload, model, result, runs))
 
 
+def time_goals(workload: Serving) -> tuple[Goal, ...]:
+    """The goals that are set for the first token and for each further one."""
+    asked = (("ttft", workload.ttft_goal_s), ("tpot", workload.tpot_goal_s))
+    return tuple(Goal(name, f"{name}_s", goal_s, Unit.SECOND) for name, goal_s in asked if goal_s is not None)
+
+
 def missed_goals(workload: Serving, metrics: Mapping[str, Figure]) -> Iterator[Message]:
     """A sentence for each time that is longer than its goal."""
-    for name, goal in (("ttft_s", workload.ttft_goal_s), ("tpot_s", workload.tpot_goal_s)):
-        found = metrics.get(name)
-        if goal is not None and found is not None and found.value > goal:
-            yield msg(f"serving.missed.{name}", value=str(show_duration(found.value)), goal=str(show_duration(goal)))
+    for goal in time_goals(workload):
+        found = metrics.get(goal.metric)
+        if found is not None and not goal.met(found.value):
+            values = {"value": str(show_duration(found.value)), "goal": str(show_duration(goal.limit))}
+            yield msg(f"serving.missed.{goal.metric}", **values)
 
 
 def _unmet(
@@ -186,6 +193,8 @@ def _unmet(
     result: ServingNumbers,
     runs: bool,
 ) -> Iterator[Message]:
+    if model.role is Role.ENCODER:
+        yield from (msg("items.goal_unknown", metric=msg(f"metric.{goal.metric}")) for goal in time_goals(workload))
     if runs and result.saturated:
         most = str(show(float(result.request_per_s), Unit.REQUEST_PER_S, Display()))
         yield msg("serving.saturated", rate=workload.request_rate or 0.0, most=most)

@@ -19,7 +19,7 @@ from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.ranges import Spread, bounded, certainty_on, inverse, ranged
 from gpuplanner.engine.training_growth import Grown, grown_bytes, growth
 from gpuplanner.engine.training_memory import ActivationNumbers, MemoryNumbers
-from gpuplanner.engine.training_remarks import remarks, unmet
+from gpuplanner.engine.training_remarks import deadline_goals, remarks, unmet
 from gpuplanner.engine.training_run import TrainingRun, training_run
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.engine.verdict import usable_figure, verdict
@@ -107,6 +107,7 @@ def estimate_training(
         unknown=run.unknown,
         remarks=remarks(workload, model, run.way, run.numbers, machine),
         unmet=unmet(workload, metrics),
+        goals=deadline_goals(workload),
     )
 
 

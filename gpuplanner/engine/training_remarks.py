@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.engine.estimate import Goal
 from gpuplanner.engine.links import assumed_pcie_generation
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.training_layouts import splits_base
@@ -12,7 +13,7 @@ from gpuplanner.engine.training_unused import unused
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Message, msg
-from gpuplanner.units import percent, show_duration
+from gpuplanner.units import Unit, percent, show_duration
 from gpuplanner.workload.training import (
     AttentionKernel,
     Method,
@@ -100,15 +101,20 @@ def _padding(workload: Training, numbers: TrainingNumbers) -> Iterator[Message]:
     yield msg("training.useful_tokens" if known else "training.useful_tokens_assumed", mean=mean, share=share)
 
 
-def unmet(workload: Training, metrics: Mapping[str, Figure]) -> tuple[Message, ...]:
-    """The deadline, when the job takes longer."""
-    job = metrics.get("job_s")
-    if job is None or workload.deadline_s is None or job.value <= workload.deadline_s:
+def deadline_goals(workload: Training) -> tuple[Goal, ...]:
+    """The deadline, where the job has an end."""
+    if workload.deadline_s is None or workload.tokens_in_all is None:
         return ()
-    return (
-        msg(
-            "training.deadline_missed",
-            job=str(show_duration(job.value)),
-            deadline=str(show_duration(workload.deadline_s)),
-        ),
-    )
+    return (Goal("deadline", "job_s", workload.deadline_s, Unit.SECOND),)
+
+
+def unmet(workload: Training, metrics: Mapping[str, Figure]) -> tuple[Message, ...]:
+    """The deadline, when the job takes longer or how long it takes cannot be told."""
+    said = []
+    for goal in deadline_goals(workload):
+        job, deadline = metrics.get(goal.metric), str(show_duration(goal.limit))
+        if job is None:
+            said.append(msg("training.deadline_unknown", deadline=deadline))
+        elif not goal.met(job.value):
+            said.append(msg("training.deadline_missed", job=str(show_duration(job.value)), deadline=deadline))
+    return tuple(said)

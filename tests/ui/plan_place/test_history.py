@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtTest import QTest
 
-from gpuplanner.engine.estimate import Fit
+from gpuplanner.engine.estimate import Outcome
 from gpuplanner.messages import InputError, msg
 from gpuplanner.store.settings import LANGUAGE
 from gpuplanner.ui.fonts import TextRole, font
@@ -98,12 +98,12 @@ def test_verdicts_are_worked_out_where_a_machine_was_chosen(changed, qtbot):
     set_concurrency(changed, 210)
     changed.show_history()
     entries = changed.presenter.history
-    qtbot.waitUntil(lambda: any(entry.fit is not None for entry in entries.entries))
-    assert {entry.revision.plan.machine is None: entry.fit is None for entry in entries.entries} == {
+    qtbot.waitUntil(lambda: any(entry.outcome is not None for entry in entries.entries))
+    assert {entry.revision.plan.machine is None: entry.outcome is None for entry in entries.entries} == {
         True: True,
         False: False,
     }
-    assert entries.entries[0].fit in set(Fit)
+    assert entries.entries[0].outcome in set(Outcome)
 
 
 def test_other_notes_make_another_state(changed, qtbot):
@@ -135,9 +135,11 @@ def test_a_state_that_cannot_be_estimated_has_no_verdict_and_hides_no_other(chan
     workspace.estimate = refuse
     changed.show_history()
     entries = changed.presenter.history
-    qtbot.waitUntil(lambda: any(entry.fit is not None for entry in entries.entries))
+    qtbot.waitUntil(lambda: any(entry.outcome is not None for entry in entries.entries))
     fits = {
-        entry.revision.plan.workload.concurrency: entry.fit for entry in entries.entries if entry.revision.plan.machine
+        entry.revision.plan.workload.concurrency: entry.outcome
+        for entry in entries.entries
+        if entry.revision.plan.machine
     }
     assert fits[210] is None
     assert fits[220] is not None

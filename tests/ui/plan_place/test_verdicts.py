@@ -2,17 +2,29 @@
 
 from dataclasses import replace
 
+import pytest
 from PySide6.QtGui import QPalette
 
-from gpuplanner.engine.estimate import Fit
+from gpuplanner.engine.estimate import Fit, Goal, Outcome
 from gpuplanner.messages import msg
 from gpuplanner.ui.plan_place.results.verdict_card import VerdictCard
+from gpuplanner.ui.plan_place.verdicts import verdict_of
+from gpuplanner.ui.tokens import Verdict
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.verdict_tag import VerdictTag
 from gpuplanner.workload.plan import MachineChoice
 
 REFUSAL = msg("limits.support.format", software="vLLM", precision="EXL2-4.0", source="")
 DOUBT = msg("limits.support.no_vendor", software="LMDeploy", gpu="MI300X")
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_only_what_fits_and_keeps_its_goals_is_marked_as_a_pass(outcome):
+    mark, word = verdict_of(outcome)
+    assert (mark is Verdict.PASS) == (outcome is Outcome.FITS)
+    assert (mark in {Verdict.PASS, Verdict.WARN}) == outcome.carries
+    assert (mark is Verdict.UNKNOWN) == (outcome is Outcome.UNKNOWN)
+    assert word.id == f"fit.{outcome.name.lower()}"
 
 
 def inks(card: VerdictCard, word: str) -> list[QPalette.ColorRole]:
@@ -34,3 +46,23 @@ def test_the_card_says_that_it_does_not_run_and_marks_a_doubt_as_none(appearance
     card.show_estimate(replace(made, unmet=(DOUBT,)), found=False)
     assert "Does not run" not in tag.accessibleName()
     assert inks(card, "LMDeploy") == [Ink.TEXT.value]
+
+
+def test_the_card_says_that_a_goal_is_missed_may_be_missed_or_cannot_be_told(appearance, workspace, qtbot):
+    plan = workspace.presets["chat-8b"]
+    plan = plan.model_copy(update={"machine": MachineChoice(gpu_id="nvidia-h100-sxm5-80gb", gpus=1, per_node=1)})
+    made = replace(workspace.estimate(plan), fit=Fit.FITS, goals=(), unmet=())
+    token = made.metrics["tpot_s"]
+    near = Goal("tpot", "tpot_s", (token.value + token.high) / 2, token.unit)
+    card = VerdictCard(appearance)
+    qtbot.addWidget(card)
+    tag = card.findChild(VerdictTag)
+    assert isinstance(tag, VerdictTag)
+    for said, word, other in (
+        ("Misses the goal", "1 ms", replace(made, unmet=(msg("serving.missed.tpot_s", value="12 ms", goal="1 ms"),))),
+        ("Cannot tell", "30 d", replace(made, unmet=(msg("training.deadline_unknown", deadline="30 d"),))),
+        ("May miss the goal", "the range", replace(made, goals=(near,))),
+    ):
+        card.show_estimate(other, found=False)
+        assert said in tag.accessibleName()
+        assert inks(card, word)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QObject, Signal
 
-from gpuplanner.engine.estimate import Fit
+from gpuplanner.engine.estimate import Outcome
 from gpuplanner.messages import InputError
 from gpuplanner.store.plans import PlanShelf, Revision
 from gpuplanner.ui.background import Cancel, Jobs, Latest
@@ -17,14 +17,13 @@ from gpuplanner.ui.plan_place.outcome import Engine
 class Entry:
     """A state that was saved, how it differs from the one before, and its verdict.
 
-    `changed` is None for the oldest that is kept; `fit` is None where no machine was chosen (the search would have to
-    be made anew), and until it has been worked out. `carried`: not where its software does not run.
+    `changed` is None for the oldest that is kept; `outcome` is None where no machine was chosen (the search would
+    have to be made anew), and until it has been worked out.
     """
 
     revision: Revision
     changed: PlanDifference | None
-    fit: Fit | None = None
-    carried: bool = True
+    outcome: Outcome | None = None
 
 
 class History(QObject):
@@ -67,7 +66,7 @@ class History(QObject):
             return entry
         try:
             made = self._engine.estimate(entry.revision.plan)
-            return replace(entry, fit=made.fit, carried=made.carried)
+            return replace(entry, outcome=made.outcome)
         except InputError:
             return entry
 

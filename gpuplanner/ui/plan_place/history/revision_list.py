@@ -120,7 +120,7 @@ class RevisionList(QListView):
         return self._appearance.text(ago(entry.revision.made))
 
     def _verdict(self, entry: Entry) -> str:
-        return self._appearance.text(verdict_of(entry.fit, entry.carried)[1]) if entry.fit is not None else ""
+        return self._appearance.text(verdict_of(entry.outcome)[1]) if entry.outcome is not None else ""
 
 
 def change_name(label: str, appearance: Appearance) -> str:
@@ -168,8 +168,8 @@ class _EntryDelegate(QStyledItemDelegate):
         width = metrics.horizontalAdvance(when) + 1
         draw_text(painter, upper.adjusted(upper.width() - width, 0, 0, 0), when, tokens.muted, right)
         verdict_width = 0.0
-        if entry.fit is not None:
-            verdict, word = verdict_of(entry.fit, entry.carried)
+        if entry.outcome is not None:
+            verdict, word = verdict_of(entry.outcome)
             says = f"{MARKS[verdict]} {appearance.text(word)}"
             verdict_width = metrics.horizontalAdvance(says) + 1
             beside = lower.adjusted(lower.width() - verdict_width, 0, 0, 0)

@@ -14,7 +14,7 @@ from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.icons import draw_icon
 from gpuplanner.ui.painting import painter_for, rounded_box
 from gpuplanner.ui.plan_place.results.figure_ids import short_name_of
-from gpuplanner.ui.plan_place.verdicts import VERDICTS
+from gpuplanner.ui.plan_place.verdicts import OUTCOMES
 from gpuplanner.ui.tokens import RADIUS_FIELD
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.clickable import Clickable
@@ -116,7 +116,7 @@ class ChangeRow(Clickable):
         area = QRectF(self.rect())
         if self.underMouse():
             rounded_box(painter, area, RADIUS_FIELD, tokens.hover)
-        tone = tokens.tone(VERDICTS[self._change.fit])
+        tone = tokens.tone(OUTCOMES[self._change.outcome])
         draw_icon(painter, "check", QRectF(6, _AIR + 1, 14, 14), tone.ink)
         what, result = self._heights(self.width())
         width = area.width() - _LEFT - _RIGHT
@@ -139,7 +139,7 @@ class ChangeRow(Clickable):
             value = appearance.show(change.headline.value, change.headline.unit)
             parts.insert(0, f"{short_name_of(f'metric.{change.headline_id}', appearance)} {value}")
         self._result = " · ".join(parts)
-        fit = appearance.text(f"fit.{change.fit.name.lower()}")
+        fit = appearance.text(f"fit.{change.outcome.name.lower()}")
         self.setAccessibleName(f"{self.text()}; {fit}; {self._result}")
         self.setToolTip(appearance.text("planui.changes.apply", what=self.text(), result=self._result))
         self.updateGeometry()

@@ -4,7 +4,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
-from gpuplanner.engine.estimate import MAY_NOT_RUN, Estimate, Fit
+from gpuplanner.engine.estimate import GOAL_UNKNOWN, MAY_NOT_RUN, Estimate, Fit
+from gpuplanner.engine.goals import may_miss
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
@@ -109,7 +110,7 @@ class VerdictCard(Card):
         estimate, appearance = self._estimate, self._appearance
         if estimate is None:
             return
-        self._tag.set_verdict(*verdict_of(estimate.fit, estimate.carried))
+        self._tag.set_verdict(*verdict_of(estimate.outcome))
         self._machine.say(machine_title(estimate.machine))
         way = way_text(estimate, appearance)
         offer = appearance.said(machine_offer(estimate.machine))
@@ -137,7 +138,9 @@ class VerdictCard(Card):
         said: list[tuple[Message, Ink]] = []
         if estimate.fit is not Fit.FITS:
             said.append((estimate.reason, Ink.TEXT))
-        said += [(unmet, Ink.TEXT if unmet.id in MAY_NOT_RUN else Ink.FAIL) for unmet in estimate.unmet]
+        doubts = MAY_NOT_RUN | GOAL_UNKNOWN
+        said += [(unmet, Ink.TEXT if unmet.id in doubts else Ink.FAIL) for unmet in estimate.unmet]
+        said += [(near, Ink.TEXT) for near in may_miss(estimate.goals, estimate.metrics)]
         for message, ink in said:
             label = Label(self._appearance, message, ink=ink, wrap=True, selectable=True)
             self._reasons.addWidget(label)
