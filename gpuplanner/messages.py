@@ -5,12 +5,14 @@ the id before the first dot.
 """
 
 import gettext
+import re
+import string
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from gpuplanner.paths import shipped
 
@@ -56,6 +58,22 @@ def msg(message_id: str, /, **values: MessageValue) -> Message:
     return Message(message_id, values)
 
 
+class _Counting(string.Formatter):
+    """Fills a text in. `{count:row|rows}` is the first word beside a count of one, else the second."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        one, divided, many = format_spec.partition("|")
+        if divided:
+            return one if str(value) == "1" else many
+        return str(super().format_field(value, format_spec))
+
+
+_COUNTING = _Counting()
+_DURATION = re.compile(r"(?<=\d) (d|h|min|s)$")
+"""The end of a duration as `units.show_duration` writes it; what is below a second keeps its SI symbol."""
+_DURATION_UNITS = frozenset({"d", "h", "min", "s"})
+
+
 class Translator:
     """Renders messages in one language. Domains are loaded when first used.
 
@@ -77,11 +95,17 @@ class Translator:
         if template == message.id:
             raise KeyError(f"message {message.id!r} has no text in {self.language.value}")
         rendered = {k: self._shown(v) for k, v in message.values.items()}
-        return template.format(**rendered) if rendered else template
+        if not rendered:
+            return template
+        return _COUNTING.vformat(template, (), rendered) if "|" in template else template.format(**rendered)
 
     def has(self, message_id: str) -> bool:
         """Whether a text exists for this id."""
         return self._domain(message_id.partition(".")[0]).gettext(message_id) != message_id
+
+    def unit(self, unit: str) -> str:
+        """A shown unit in this language: durations are days, hours, minutes and seconds; all others stay symbols."""
+        return self.text(f"unit.{unit}") if unit in _DURATION_UNITS else unit
 
     def joined(self, parts: Iterable[str]) -> str:
         """Rendered parts of a remark in a row, with the comma of the language between them."""
@@ -99,7 +123,9 @@ class Translator:
         """A value as it can stand in a sentence: a foreign one cannot speak to a terminal, nor turn the line around."""
         if isinstance(value, Message):
             return self.text(value)
-        return on_one_line(value) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        return _DURATION.sub(lambda found: f" {self.unit(found[1])}", on_one_line(value))
 
     def _domain(self, name: str) -> gettext.NullTranslations:
         if name not in self._domains:

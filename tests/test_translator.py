@@ -54,3 +54,26 @@ def test_a_text_that_is_missing_is_named(locale_folder: Path) -> None:
 )
 def test_the_language_follows_the_locale(name: str | None, language: Language) -> None:
     assert Language.from_locale(name) is language
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "1 node of 4"), ("1", "1 node of 4"), (2, "2 nodes of 4")])
+def test_a_text_counts_one_and_many(count: int | str, said: str) -> None:
+    assert Translator(Language.ENGLISH).text("cli.nodes_of", nodes=count, gpus=4) == said
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [("27.9 d", "27.9 天"), ("4.80 h", "4.80 小时"), ("1.27 min", "1.27 分"), ("3 s", "3 秒")]
+)
+def test_a_duration_is_said_in_chinese_words(given: str, said: str) -> None:
+    chinese = Translator(Language.CHINESE)
+    number, unit = given.split()
+    assert f"{number} {chinese.unit(unit)}" == said
+    assert said in chinese.text("planui.broken.deadline.over", over=given)
+    assert given in Translator(Language.ENGLISH).text("planui.broken.deadline.over", over=given)
+
+
+@pytest.mark.parametrize("symbol", ["ms", "µs", "GB/s", "tokens/s", "GiB"])
+def test_other_units_stay_symbols_in_chinese(symbol: str) -> None:
+    chinese = Translator(Language.CHINESE)
+    assert chinese.unit(symbol) == symbol
+    assert f"3 {symbol}" in chinese.text("planui.broken.deadline.over", over=f"3 {symbol}")

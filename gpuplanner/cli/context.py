@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuplanner.figures import Figure
 from gpuplanner.messages import Message, MessageValue, Translator
-from gpuplanner.units import Display, Unit, show
+from gpuplanner.units import Display, Shown, Unit, show
 
 if TYPE_CHECKING:
     from gpuplanner.workspace import Workspace
@@ -56,14 +56,18 @@ class Context:
 
     def number(self, value: float, unit: Unit) -> str:
         """A value as a person reads it."""
-        return str(show(value, unit, self.display))
+        return str(self._shown(value, unit))
 
     def range(self, figure: Figure) -> str:
         """The range of a figure as "27–36 ms", or nothing when it is exact."""
         if figure.low == figure.high:
             return ""
-        low, high = show(figure.low, figure.unit, self.display), show(figure.high, figure.unit, self.display)
+        low, high = self._shown(figure.low, figure.unit), self._shown(figure.high, figure.unit)
         return f"{low.number}–{high}" if low.unit == high.unit else f"{low} – {high}"
+
+    def _shown(self, value: float, unit: Unit) -> Shown:
+        shown = show(value, unit, self.display)
+        return Shown(shown.number, self.translator.unit(shown.unit))
 
 
 def print_json(content: Any) -> None:

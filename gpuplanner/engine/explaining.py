@@ -14,7 +14,7 @@ from gpuplanner.engine.formulas.terms import TERM_UNITS
 from gpuplanner.engine.origins import NO_LIMIT
 from gpuplanner.figures import Certainty, Figure, Formula, Origin, Step
 from gpuplanner.messages import Message, Translator, msg
-from gpuplanner.units import Display, Unit, digits, show
+from gpuplanner.units import Display, Shown, Unit, digits, show
 
 _TERM = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+|\b[a-z]{3,}(?![a-z0-9_])")
 _SIGNS = str.maketrans({"·": "×", "*": "×", "/": "÷", "-": "−"})
@@ -130,7 +130,7 @@ def row_text(row: ExplanationRow, translator: Translator, display: Display, deep
     `deepest`: the last level that is shown, since a row that was opened below it cannot be seen further up.
     """
     name = translator.text(row.name_id) if translator.has(row.name_id) else (row.term or row.name_id)
-    text = f"{name} = {row_value(row, display)}"
+    text = f"{name} = {row_value(row, translator, display)}"
     if row.repeated:
         where = "explain.above" if row.opened_at < deepest else "explain.above_deeper"
         return f"{text} ({translator.text(where)})"
@@ -146,10 +146,13 @@ def row_text(row: ExplanationRow, translator: Translator, display: Display, deep
     return f"{text} ({translator.joined(parts)})" if parts else text
 
 
-def row_value(row: ExplanationRow, display: Display) -> str:
+def row_value(row: ExplanationRow, translator: Translator, display: Display) -> str:
     """The number of a row as a person reads it."""
     if not isinstance(row.value, int | float):
         return str(row.value)
     if isinf(row.value):
         return "∞"
-    return digits(row.value, 4) if row.unit is None else str(show(row.value, row.unit, display, 4))
+    if row.unit is None:
+        return digits(row.value, 4)
+    shown = show(row.value, row.unit, display, 4)
+    return str(Shown(shown.number, translator.unit(shown.unit)))

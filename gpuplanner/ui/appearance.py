@@ -80,7 +80,8 @@ class Appearance(QObject):
 
     def show(self, value: float, unit: Unit) -> Shown:
         """A number in base units as the person wants to read it."""
-        return show(value, unit, self.display)
+        shown = show(value, unit, self.display)
+        return Shown(shown.number, self.translator.unit(shown.unit))
 
     def moment(self, iso: str) -> str:
         """A moment in UTC as the clock on the wall says it: the day as everywhere in the window, then the time.

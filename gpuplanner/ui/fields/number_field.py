@@ -84,11 +84,12 @@ class NumberField(Field):
         display = self._appearance.display
         self.set_problem(None)
         self.box.edit.setText("" if self._value is None else self._quantity.show(self._value, display))
-        self.box.set_suffix(self._quantity.suffix(display))
         self._render()
 
     def _render(self) -> None:
         super()._render()
+        suffix = self._quantity.suffix(self._appearance.display)
+        self.box.set_suffix(self._appearance.translator.unit(suffix))
         self.box.edit.setPlaceholderText(self._appearance.text(self._empty) if self._empty else "")
         if self._name is not None:
             self.box.edit.setAccessibleName(self._appearance.text(self._name))

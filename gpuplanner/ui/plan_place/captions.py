@@ -130,7 +130,7 @@ def value_text(field: Field, value: Any, appearance: Appearance, model_name: str
     quantity: Quantity | None = field.quantity
     if quantity is None:
         return str(value)
-    suffix = quantity.suffix(appearance.display)
+    suffix = appearance.translator.unit(quantity.suffix(appearance.display))
     return f"{quantity.show(value, appearance.display)} {suffix}".strip()
 
 

@@ -39,7 +39,7 @@ def row_origin(row: ExplanationRow, appearance: Appearance) -> str:
 
 def row_lines(row: ExplanationRow, appearance: Appearance) -> list[str]:
     """Everything about a row: name and value, equation, reference, origin."""
-    lines = [f"{row_name(row, appearance)} = {row_value(row, appearance.display)}"]
+    lines = [f"{row_name(row, appearance)} = {row_value(row, appearance.translator, appearance.display)}"]
     if row.formula is not None:
         lines.append(f"= {equation_text(row.formula.equation, appearance.translator)}")
         lines.append(reference_text(row.formula, appearance.translator))

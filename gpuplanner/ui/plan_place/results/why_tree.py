@@ -163,7 +163,7 @@ class _WhyDelegate(QStyledItemDelegate):
         elif option.state & QStyle.StateFlag.State_MouseOver:
             rounded_box(painter, area.adjusted(0, 1, 0, -1), RADIUS_TAG, tokens.hover)
         inside = area.adjusted(_PADDING, 0, -_PADDING, 0)
-        value = row_value(row, appearance.display)
+        value = row_value(row, appearance.translator, appearance.display)
         painter.setFont(font(TextRole.NUMBER))
         value_width = QFontMetricsF(painter.font()).horizontalAdvance(value) + 2
         top = QRectF(inside.left(), inside.top(), inside.width(), _ROW_HEIGHT)
