@@ -58,3 +58,11 @@ def test_the_commands_are_described_alike(user_home, capsys, language):
     described = re.findall(r"^    [a-z]+ {2,}(\S.*)$", out, re.MULTILINE)
     assert len(described) >= 8
     assert not [d for d in described if re.match(r"[A-Z][a-z]", d)]
+
+
+@pytest.mark.parametrize(("language", "factor"), [("en", r"\(\d+ times as long\)"), ("zh", r"是原来的 \d+ 倍")])
+def test_a_link_without_which_a_step_takes_many_times_as_long_is_told_by_a_factor(user_home, capsys, language, factor):
+    words = ("pretrain-7b", "--gpu", "H100 SXM5 80GB", "--gpus", "8", "--set", "tensor_parallel=8")
+    first = said(capsys, "--lang", language, "ask", "nvlink", *words).splitlines()[0]
+    assert re.search(factor, first)
+    assert "%" not in first

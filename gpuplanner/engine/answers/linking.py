@@ -98,9 +98,9 @@ def _compared(asking: Asking, quick: Estimate, slow: Estimate, free: Estimate, l
     link = _link_name(linked)
     seconds = slow.metrics[headline].value - quick.metrics[headline].value
     what, time = msg(f"answers.nvlink.what.{headline}"), str(show_duration(seconds))
-    says = msg(
-        f"answers.nvlink.{weight}", link=link, what=what, time=time, share=percent(share, 0 if share >= 1 else 1)
-    )
+    # Beyond twice as long a factor is read at once, per cents are not.
+    how_much = msg("answers.nvlink.times", times=f"{1 + share:.2g}") if share >= 1 else percent(share, 1)
+    says = msg(f"answers.nvlink.{weight}", link=link, what=what, time=time, share=how_much)
     said = (*_reasons(quick, slow, linked), *_over_pcie(asking, slow))
     return Answer("nvlink", says, tuple(lines), _table(quick, slow, free, link), remarks=said)
 
