@@ -33,10 +33,16 @@ _DURATIONS = {
     "周": 604800.0,
 }  # fmt: skip
 
+_BIT_RATES = {
+    f"{prefix}{name}": factor
+    for prefix, factor in {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}.items()
+    for name in ("bit/s", "bps")
+}
 _A_SECOND = {"/s": 1.0}
 _WRITTEN: Mapping[Unit, Mapping[str, float]] = {
     Unit.BYTE: _BYTES,
     Unit.BYTE_PER_S: _BYTE_RATES,
+    Unit.BIT_PER_S: _BIT_RATES,
     Unit.FLOP: _OPERATIONS,
     Unit.SECOND: _DURATIONS,
     Unit.HOUR: {name: seconds / 3600.0 for name, seconds in _DURATIONS.items()},
@@ -197,6 +203,17 @@ def byte_rate(least: float = 0.0, most: float = math.inf) -> Quantity:
         units=_BYTE_RATES,
         plain=lambda _display: GB,
         suffix=lambda _display: "GB/s",
+        least=least,
+        most=most,
+    )
+
+
+def bit_rate(least: float = 0.0, most: float = math.inf) -> Quantity:
+    """Bits a second, typed and shown in Gbit/s as networks are sold; another unit may be written out."""
+    return Quantity(
+        units=_BIT_RATES,
+        plain=lambda _display: 1e9,
+        suffix=lambda _display: "Gbit/s",
         least=least,
         most=most,
     )

@@ -168,15 +168,20 @@ class Workspace:
             return drafted(found, self.architecture(ModelChoice(catalog_id=workload.drafting_model)))
         return found
 
-    def machine(self, choice: MachineChoice, regions: Collection[str] = ()) -> "Machine":
-        """The machine of a plan; prices of `regions` count first. Raises InputError when the catalog has it not."""
+    def machine(
+        self, choice: MachineChoice, regions: Collection[str] = (), network_bits_per_s: float | None = None
+    ) -> "Machine":
+        """The machine of a plan; prices of `regions` count first. Raises InputError when the catalog has it not.
+
+        `network_bits_per_s`: what the network of a node is taken to be where it is not known.
+        """
         if choice.instance_id is not None and choice.instance_id not in self.catalog.instances:
             raise self._unknown("instance", choice.instance_id)
         if choice.gpu_id is not None and choice.gpu_id not in self.catalog.gpus:
             raise self._unknown("gpu", choice.gpu_id)
         from gpuplanner.engine.machines import machine_of
 
-        return machine_of(choice, self.catalog, self.rates(), regions)
+        return machine_of(choice, self.catalog, self.rates(), regions, network_bits_per_s)
 
     def stamped(self, plan: Plan) -> Plan:
         """The plan with the app's version and the catalog's hash that it is being worked out with."""
@@ -341,7 +346,8 @@ class Workspace:
     def _subject(self, plan: Plan) -> "tuple[Any, Machine]":
         if plan.machine is None:
             raise InputError(msg("workspace.no_machine"))
-        return self.subject(plan.workload), self.machine(plan.machine, plan.constraints.regions)
+        asked = plan.constraints
+        return self.subject(plan.workload), self.machine(plan.machine, asked.regions, asked.network_bits_per_s)
 
 
 def _own_rates(kept: Any) -> dict[str, Rate]:

@@ -15,6 +15,7 @@ _OF_LIMITS = {
     "budget_usd_per_job": Unit.MONEY,
     "memory_free_share": Unit.RATIO,
     "max_gpus": Unit.COUNT,
+    "network_bits_per_s": Unit.BIT_PER_S,
     "gpu_memory_at_least_bytes": Unit.BYTE,
     "gpu_memory_at_most_bytes": Unit.BYTE,
 }

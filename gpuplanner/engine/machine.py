@@ -43,6 +43,7 @@ class Machine:
     `gpu_fraction` below 1: each "GPU" is a slice of one. `price` is for one node and hour, in its own currency;
     `usd_per_hour` for all nodes, None when no price is known or its currency has no rate. `rate`: the dated
     rate that turned the price into dollars. `remarks`: what was assumed where the source leaves it open.
+    `network_bits_per_s`: the network of a node as the plan states it for this machine, None where it does not.
     `slice`: the MIG slice that `gpu` then describes, each in a node of its own since they cannot reach each other.
     """
 
@@ -59,6 +60,7 @@ class Machine:
     rate: Rate | None = None
     remarks: tuple[Message, ...] = ()
     slice: GpuSlice | None = None
+    network_bits_per_s: float | None = None
 
     @property
     def gpus(self) -> int:

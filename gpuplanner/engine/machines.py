@@ -17,6 +17,7 @@ from gpuplanner.engine.machine import Host, Machine, Topology
 from gpuplanner.engine.slices import sliced, slices_per_gpu
 from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.units import Display, Unit, show
 from gpuplanner.workload.plan import MOST_GPUS, MOST_NODES, MOST_PER_NODE, GpuSlice, MachineChoice
 
 BARE_COUNTS = (1, 2, 4, 8)
@@ -41,13 +42,43 @@ class Unplannable:
 
 
 def machine_of(
-    choice: MachineChoice, catalog: Catalog, rates: Mapping[str, Rate], regions: Collection[str] = ()
+    choice: MachineChoice,
+    catalog: Catalog,
+    rates: Mapping[str, Rate],
+    regions: Collection[str] = (),
+    network_bits_per_s: float | None = None,
 ) -> Machine:
     """The machine that a plan names. `regions`: whose prices count first, as in the search.
+
+    `network_bits_per_s`: what the network of a node is taken to be where neither the choice nor the catalog says it.
 
     Raises InputError when the catalog does not have it, when it says too little (how many GPUs, which ones), or when
     the GPUs do not fill whole nodes.
     """
+    machine = _chosen(choice, catalog, rates, regions)
+    if choice.network_bits_per_s is not None:
+        return networked(machine, choice.network_bits_per_s)
+    return with_assumed_network(machine, network_bits_per_s)
+
+
+def networked(machine: Machine, bits_per_s: float) -> Machine:
+    """The machine with the network of a node as the plan states it for this machine."""
+    return replace(_on_network(machine, bits_per_s), network_bits_per_s=bits_per_s)
+
+
+def with_assumed_network(machine: Machine, bits_per_s: float | None) -> Machine:
+    """The machine with a network that the plan assumes where the catalog has none."""
+    known = machine.host.network_bytes_per_s is not None or machine.gpu_fraction != 1 or machine.slice is not None
+    return machine if bits_per_s is None or known else _on_network(machine, bits_per_s)
+
+
+def _on_network(machine: Machine, bits_per_s: float) -> Machine:
+    said = msg("machines.network_stated", rate=str(show(bits_per_s, Unit.BIT_PER_S, Display())))
+    host = replace(machine.host, network_bytes_per_s=bits_per_s / 8.0)
+    return replace(machine, host=host, remarks=(*machine.remarks, said))
+
+
+def _chosen(choice: MachineChoice, catalog: Catalog, rates: Mapping[str, Rate], regions: Collection[str]) -> Machine:
     if choice.instance_id is not None:
         instance = catalog.instances.get(choice.instance_id)
         if instance is None:
@@ -190,12 +221,14 @@ def within_limits(machine: Machine) -> bool:
 def choice_of(machine: Machine) -> MachineChoice:
     """The choice that a plan keeps for this machine."""
     if machine.instance is not None:
-        return MachineChoice(instance_id=machine.instance.id, nodes=machine.nodes)
+        network = machine.network_bits_per_s
+        return MachineChoice(instance_id=machine.instance.id, nodes=machine.nodes, network_bits_per_s=network)
     return MachineChoice(
         gpu_id=machine.gpu.id,
         gpus=machine.gpus,
         per_node=MachineChoice.model_fields["per_node"].default if machine.slice else machine.gpus_per_node,
         slice=machine.slice,
+        network_bits_per_s=machine.network_bits_per_s,
     )
 
 

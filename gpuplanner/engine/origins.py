@@ -211,10 +211,19 @@ def _from_machine(name: str, value: float, machine: Machine) -> Origin | None:
     stated = machine.instance.properties.get(own) if machine.instance and own else None
     if stated is not None and _same(value, stated.value):
         return _read(stated.fact)
+    told = machine.host.network_bytes_per_s
+    if name in NETWORK_TERMS and told is not None and _network_of_plan(machine) and _same(value, told):
+        return Origin(Certainty.USER, note=msg("explain.from_plan"))
     network = machine.instance.properties.get(InstanceProperty.NETWORK_BIT_PER_S) if machine.instance else None
     if network is not None and name in NETWORK_TERMS and _same(value * 8.0, network.value):
         return _read(network.fact)
     return None
+
+
+def _network_of_plan(machine: Machine) -> bool:
+    """Whether the network is what the plan says: for this machine, or where the catalog has none."""
+    known = machine.instance is not None and InstanceProperty.NETWORK_BIT_PER_S in machine.instance.properties
+    return machine.network_bits_per_s is not None or not known
 
 
 def _from_gpu(name: str, value: float, gpu: Gpu) -> Origin | None:

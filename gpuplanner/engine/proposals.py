@@ -11,7 +11,7 @@ from typing import Any
 from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.estimate import Estimate, Fit
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.machines import MORE_NODES, bare, choice_of, with_nodes, within_limits
+from gpuplanner.engine.machines import MORE_NODES, bare, choice_of, networked, with_nodes, within_limits
 from gpuplanner.engine.serving_flags import FLAGS
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.units import percent
@@ -227,6 +227,8 @@ def _on(made: Estimate, machine_of: Callable[[], Machine]) -> Iterator[Proposal]
         return
     if not within_limits(machine):
         return
+    if made.machine.network_bits_per_s is not None and machine.network_bits_per_s is None:
+        machine = networked(machine, made.machine.network_bits_per_s)
     workload = made.plan.workload
     free = {name: None for name in PARALLEL if name in type(workload).model_fields}
     plan = made.plan.model_copy(update={"machine": choice_of(machine), "workload": workload.model_copy(update=free)})

@@ -63,6 +63,7 @@ class Objective(StrEnum):
 class Constraints(Said):
     """What an answer must respect. None and empty mean no limit. Money is in US dollars.
 
+    `network_bits_per_s`: what the network of one node is taken to be, one way, where the catalog does not say it.
     `bare_gpus`: rank GPUs as they are bought (one, two, four or eight in a node), not machines as they are rented.
     `gpu_memory_at_least_bytes`, `gpu_memory_at_most_bytes`: of one GPU as it is sold; "24 GB" may be said in 10⁹ or in
     2³⁰ bytes.
@@ -77,6 +78,7 @@ class Constraints(Said):
     gpus: tuple[str, ...] = ()
     gpu_memory_at_least_bytes: float | None = Field(None, ge=1, le=1e15)
     gpu_memory_at_most_bytes: float | None = Field(None, ge=1, le=1e15)
+    network_bits_per_s: float | None = Field(None, ge=1e6, le=1e15)
     price_known: bool = False
     bare_gpus: bool = False
     objective: Objective = Objective.COST
@@ -109,6 +111,7 @@ class GpuSlice(Said):
 class MachineChoice(Said):
     """A machine by catalog ids: `nodes` of an instance, or `gpus` bare GPUs of one type in nodes of `per_node`.
 
+    `network_bits_per_s`: of one node, one way; it counts before what the catalog says of an instance.
     With a `slice` the `gpus` are so many slices of that kind, each of which works alone.
     """
 
@@ -118,6 +121,7 @@ class MachineChoice(Said):
     gpus: int = Field(1, ge=1, le=MOST_GPUS)
     per_node: int = Field(8, ge=1, le=MOST_PER_NODE)
     slice: GpuSlice | None = None
+    network_bits_per_s: float | None = Field(None, ge=1e6, le=1e15)
 
     @model_validator(mode="after")
     def _not_both(self) -> "MachineChoice":

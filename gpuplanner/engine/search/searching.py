@@ -15,12 +15,12 @@ from gpuplanner.catalog.software import Software
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.limits import missing_fact
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.machines import Unplannable, catalog_machines, with_nodes
+from gpuplanner.engine.machines import Unplannable, catalog_machines, with_assumed_network, with_nodes
 from gpuplanner.engine.own_links import OwnLink
 from gpuplanner.engine.own_measurements import OwnMeasurement
 from gpuplanner.engine.search.checks import Failure, broken_choice, offer_checks, passing
 from gpuplanner.engine.search.ordering import furthest_first, ranked
-from gpuplanner.engine.search.own import OwnRows
+from gpuplanner.engine.search.own import OF_MEMORY, OwnRows
 from gpuplanner.engine.search.rejecting import broke, rejection, unplannable
 from gpuplanner.engine.search.result import Broken, Candidate, Rejection, SearchResult
 from gpuplanner.engine.search.space import Computed, Prepared, Space
@@ -29,6 +29,7 @@ from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.workload.plan import Constraints, Plan
 from gpuplanner.workload.reads_data import PreparesData, ReadsData
+from gpuplanner.workload.training import Training
 
 BLOCK_ROWS = 65_536
 """Ways computed at once: arrays of this length fit the second-level cache (measured: 30,000–130,000 are fastest)."""
@@ -56,7 +57,9 @@ def search(
     of the hardware that is done, 0 … 1.
     """
     asked = plan.constraints
-    offers = list(catalog_machines(catalog, rates, bare_gpus=asked.bare_gpus, regions=asked.regions))
+    offered = catalog_machines(catalog, rates, bare_gpus=asked.bare_gpus, regions=asked.regions)
+    network = asked.network_bits_per_s
+    offers = [with_assumed_network(o, network) if isinstance(o, Machine) else o for o in offered]
     rejected = [unplannable(offer) for offer in offers if isinstance(offer, Unplannable)]
     space = KINDS[plan.workload.kind].space(plan, subject, efficiencies)
     measured = OwnRows(plan, subject, efficiencies, own, lambda machine: hardware_of(machine, plan.workload))
@@ -172,8 +175,20 @@ def _judged(plan: Plan, space: Space, offers: Iterable[Machine], computed: Compu
             left = passing(left, offer_checks(plan.constraints, machine, computed.nodes, computed.job_s))
         if isinstance(left, Failure):
             # The amount is that of so many nodes.
-            yield broke(with_nodes(machine, int(computed.nodes[left.place])), left)
+            alone = _only_one_node(plan, machine, computed, left)
+            yield broke(with_nodes(machine, int(computed.nodes[left.place])), left, alone)
         elif best_of_all is not None and left is ways:
             yield space.candidate(machine, computed, best_of_all)
         else:
             yield space.candidate(machine, computed, space.best(computed, left))
+
+
+def _only_one_node(plan: Plan, machine: Machine, computed: Computed, failure: Failure) -> bool:
+    """Whether more nodes might do and were not tried, since nobody knows the network between them."""
+    if machine.host.network_bytes_per_s is not None or machine.gpu_fraction != 1 or computed.nodes.max() > 1:
+        return False
+    most = plan.constraints.max_gpus
+    if most is not None and most < 2 * machine.gpus_per_node:
+        return False
+    shared = isinstance(plan.workload, Training) and failure.broken in OF_MEMORY
+    return shared or failure.broken in {Broken.DEADLINE, Broken.RATE}

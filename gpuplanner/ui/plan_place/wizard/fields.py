@@ -82,6 +82,7 @@ _ASKED_LIMITS = {
     "gpus": Ask("limits", control="several"),
     "gpu_memory_at_least_bytes": Ask("limits", Unit.BYTE, advanced=True),
     "gpu_memory_at_most_bytes": Ask("limits", Unit.BYTE, advanced=True),
+    "network_bits_per_s": Ask("limits", Unit.BIT_PER_S, advanced=True),
     "regions": Ask("limits", advanced=True, control="several"),
     "price_known": Ask("limits", advanced=True),
     "bare_gpus": Ask("limits", advanced=True),
@@ -170,6 +171,8 @@ def _quantity(kind: Any, info: FieldInfo, note: Ask) -> Quantity:
         quantity = quantities.memory()
     elif note.unit is Unit.BYTE_PER_S:
         quantity = quantities.byte_rate()
+    elif note.unit is Unit.BIT_PER_S:
+        quantity = quantities.bit_rate()
     elif note.unit is Unit.FLOP:
         quantity = quantities.operations()
     elif note.unit is Unit.PER_S:
