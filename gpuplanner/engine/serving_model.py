@@ -45,7 +45,7 @@ def bits_by_part(
 ) -> Mapping[str, float]:
     """Bits per weight of each part. Raises InputError for a format that is not known."""
     precision = precision_of(architecture, weight_precision)
-    bits = _format(efficiencies, precision, architecture.is_moe)
+    bits = format_bits(efficiencies, precision, is_moe=architecture.is_moe)
     if precision == architecture.weight_quantisation and architecture.stored_parts:
         bits = {**bits, **{s.part.value: _stored_bits(s, efficiencies) for s in architecture.stored_parts}}
     return bits
@@ -56,10 +56,11 @@ def _stored_bits(stored: StoredPart, efficiencies: Efficiencies) -> float:
 
     A part that is said to be in a format is so even where the format by itself would leave it wide (an output head).
     """
-    return stored.bits_per_weight or _format(efficiencies, stored.precision, False)[Part.MLP.value]
+    return stored.bits_per_weight or format_bits(efficiencies, stored.precision, is_moe=False)[Part.MLP.value]
 
 
-def _format(efficiencies: Efficiencies, precision: str, is_moe: bool) -> Mapping[str, float]:
+def format_bits(efficiencies: Efficiencies, precision: str, *, is_moe: bool) -> Mapping[str, float]:
+    """Bits per weight of each kind of weights in a format. Raises InputError for one that the table does not have."""
     averaged = AVERAGED.fullmatch(precision)
     if averaged:
         other = efficiencies.constants(FORMATS, averaged[1]).values

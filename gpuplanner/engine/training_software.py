@@ -5,6 +5,7 @@ from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.links import host_link_bytes_per_s
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.powered import powered
+from gpuplanner.engine.serving_model import format_bits
 from gpuplanner.engine.training_inputs import SoftwareNumbers
 from gpuplanner.figures import Rung
 from gpuplanner.messages import InputError, msg
@@ -20,12 +21,7 @@ from gpuplanner.workload.training import (
     Training,
 )
 
-STATES, FRAMEWORKS, RATES, FORMATS = (
-    "training_states",
-    "training_frameworks",
-    "training_rates",
-    "number_formats",
-)
+STATES, FRAMEWORKS, RATES = "training_states", "training_frameworks", "training_rates"
 LAUNCH, ROLLOUT_SERVER = "launch", "vllm"
 RATE_OF = {
     ComputePrecision.FP32: GpuProperty.FP32_FLOP_PER_S,
@@ -181,7 +177,7 @@ def _frozen_bytes(workload: Training, states: Efficiency, efficiencies: Efficien
     Beside a quantised base PEFT turns the latter into FP32 (`prepare_model_for_kbit_training`).
     """
     default = WeightPrecision.NF4 if workload.method is Method.QLORA else WeightPrecision.BF16
-    kept = efficiencies.constants(FORMATS, (workload.base_precision or default).value)
+    kept = format_bits(efficiencies, (workload.base_precision or default).value, is_moe=False)
     matrices = kept["mlp"] / 8.0
     ends = states["quantised_end_bytes"] if matrices < 2.0 else kept["head"] / 8.0
     return matrices, ends
