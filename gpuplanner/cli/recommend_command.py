@@ -14,7 +14,7 @@ from gpuplanner.cli.plan_arguments import plan_of
 from gpuplanner.cli.why_not import about_lines, grouped_lines, narrowed, nearest_lines
 from gpuplanner.engine.estimate import Fit
 from gpuplanner.engine.kinds import KINDS
-from gpuplanner.engine.search.ordering import order_of
+from gpuplanner.engine.search.ordering import cost_metric, order_of
 from gpuplanner.engine.search.result import Candidate, SearchResult
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
@@ -65,7 +65,9 @@ def _print(plan: Plan, result: SearchResult, seconds: float, options: argparse.N
 
 
 def _table(plan: Plan, candidates: tuple[Candidate, ...], context: Context) -> list[str]:
-    named = KINDS[plan.workload.kind].columns
+    kind = KINDS[plan.workload.kind]
+    ranked_by = cost_metric(plan, candidates)
+    named = (*(pair for pair in kind.aside if pair[0] == ranked_by), *kind.columns)
     shown = [(name, unit) for name, unit in named if any(name in _values(c) for c in candidates)]
     head = [context.text("cli.recommend.machine"), context.text("cli.recommend.way")]
     rows = [["", *head, *(context.text(f"metric.{name}") for name, _ in shown)]]

@@ -1,6 +1,6 @@
 """The order of what a search found: candidates by the plan's objective, rejections by how near they came."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf, isinf
 
 from gpuplanner.catalog.entries import GpuProperty
@@ -10,6 +10,8 @@ from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.search.result import Broken, Candidate, Rejection
 from gpuplanner.workload.plan import Objective, Plan
 
+EQUAL_COST = 0.01
+"""Costs that differ by less are the same: they are shown with so many digits, and estimated with fewer."""
 _ORDER = {broken: place for place, broken in enumerate(Broken)}
 
 
@@ -19,7 +21,54 @@ def ranked(plan: Plan, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]
     By cost, machines without a price come with the fewest GPUs first, of so many those that are not tight, then those
     with the least memory: what is smaller and does is rarely dearer.
     """
-    return tuple(sorted(candidates, key=lambda candidate: _key(plan, candidate)))
+    ordered = sorted(candidates, key=lambda candidate: _key(plan, candidate))
+    if plan.constraints.objective is not Objective.COST:
+        return tuple(ordered)
+    return tuple(_smallest_of_equals(plan, ordered))
+
+
+def _smallest_of_equals(plan: Plan, ordered: Sequence[Candidate]) -> Iterator[Candidate]:
+    """Of offers whose work without an end costs the same, those that fit, then the smallest bill.
+
+    Costs count as the same within the rounding that they are shown with.
+    """
+    alike: list[Candidate] = []
+    for candidate in ordered:
+        if alike and not _same_cost(plan, alike[0], candidate):
+            yield from sorted(alike, key=_bill)
+            alike = []
+        alike.append(candidate)
+    yield from sorted(alike, key=_bill)
+
+
+def _same_cost(plan: Plan, cheaper: Candidate, candidate: Candidate) -> bool:
+    metric = cost_metric(plan, (cheaper, candidate))
+    if metric in {"usd_per_hour", "job_usd"}:
+        return False
+    least, cost = _cost(plan, cheaper), _cost(plan, candidate)
+    return not isinf(cost) and cost <= least * (1.0 + EQUAL_COST)
+
+
+def _bill(candidate: Candidate) -> tuple[float, float, float]:
+    hourly = inf if candidate.usd_per_hour is None else candidate.usd_per_hour
+    return float(candidate.fit is not Fit.FITS), hourly, float(candidate.machine.gpus)
+
+
+def cost_metric(plan: Plan, candidates: Sequence[Candidate]) -> str:
+    """The id of the cost that puts these candidates in their order where cost does.
+
+    Of the job where there is one; of a thousand items or a million trained tokens where the work has no end and no rate
+    is asked for; else of an hour.
+    """
+    known = {name for candidate in candidates for name in candidate.metrics}
+    if "job_s" in known:
+        return "job_usd"
+    if "tokens_per_s" in known:
+        return "usd_per_mtoken"
+    per_thousand = next((cost for rate, cost in PER_THOUSAND.items() if rate in known), None)
+    if per_thousand is not None and KINDS[plan.workload.kind].rate_goal(plan.workload) is None:
+        return per_thousand
+    return "usd_per_hour"
 
 
 def order_of(plan: Plan, candidates: Sequence[Candidate]) -> str:
@@ -63,12 +112,8 @@ def _memory(candidate: Candidate) -> float:
 
 
 def _cost(plan: Plan, candidate: Candidate) -> float:
-    """Of the job; of a thousand items where they have no end and no rate is asked for; else of an hour."""
-    metrics = candidate.metrics
-    if "job_s" in metrics:
-        return metrics.get("job_usd", inf)
-    rates = (cost for rate, cost in PER_THOUSAND.items() if rate in metrics)
-    per_thousand = next(rates, None)
-    if per_thousand is not None and KINDS[plan.workload.kind].rate_goal(plan.workload) is None:
-        return metrics.get(per_thousand, inf)
+    """See `cost_metric`; infinite where no price is known."""
+    metric = cost_metric(plan, (candidate,))
+    if metric != "usd_per_hour":
+        return candidate.metrics.get(metric, inf)
     return inf if candidate.usd_per_hour is None else candidate.usd_per_hour

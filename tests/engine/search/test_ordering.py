@@ -6,12 +6,14 @@ import pytest
 
 from gpuplanner.engine.estimate import Fit, Way
 from gpuplanner.engine.machines import bare
-from gpuplanner.engine.search.ordering import furthest_first, order_of, ranked
+from gpuplanner.engine.search.ordering import cost_metric, furthest_first, order_of, ranked
 from gpuplanner.engine.search.result import Broken, Candidate, Rejection
 from gpuplanner.messages import Language, Translator, msg
+from gpuplanner.workload.diffusion import Diffusion
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import Constraints, Objective, Plan
 from gpuplanner.workload.serving import Serving
+from gpuplanner.workload.training import Training
 
 A4000, RTX_4090, H100 = "nvidia-rtx-a4000", "nvidia-rtx-4090", "nvidia-h100-sxm5-80gb"
 
@@ -81,3 +83,32 @@ def test_of_those_that_broke_the_same_constraint_the_nearest_comes_first():
         (Broken.HEADROOM, None),
         (Broken.MEMORY, 0.1),
     ]
+
+
+def test_of_equal_costs_of_work_without_an_end_the_smallest_bill_comes_first(candidate):
+    """Ten GPUs at the price of ten make an image as cheap as one; what fits comes before what is tight."""
+    plan = plan_of().model_copy(update={"workload": Diffusion(model=ModelChoice(catalog_id="sdxl"))})
+
+    def priced(gpu, count, usd_per_kgenerated, usd, fit=Fit.FITS):
+        metrics = {"generated_per_s": 1.0, "usd_per_kgenerated": usd_per_kgenerated}
+        return replace(candidate(gpu, count, 1.0, fit, usd=usd), metrics=metrics)
+
+    ten, one = priced(A4000, 8, 0.1500, 1.2), priced(A4000, 1, 0.1501, 0.15)
+    tight, dearer = priced(RTX_4090, 1, 0.1499, 0.1, Fit.TIGHT), priced(H100, 1, 0.1600, 0.1)
+    assert ranked(plan, [ten, dearer, one, tight]) == (one, ten, tight, dearer)
+
+
+def test_training_without_a_size_is_ranked_by_what_a_token_costs(candidate):
+    plan = plan_of().model_copy(update={"workload": Training(model=ModelChoice(catalog_id="x"))})
+
+    def priced(gpu, usd, usd_per_mtoken):
+        metrics = {"tokens_per_s": 1.0, "step_s": 1.0, "usd_per_mtoken": usd_per_mtoken}
+        return replace(candidate(gpu, 8, 1.0, usd=usd), metrics=metrics)
+
+    slow, quick = priced(A4000, 2.0, 9.0), priced(H100, 20.0, 1.0)
+    assert ranked(plan, [slow, quick]) == (quick, slow)
+    assert cost_metric(plan, [slow, quick]) == "usd_per_mtoken"
+    job = [
+        replace(c, metrics={**c.metrics, "job_s": 1.0, "job_usd": c.metrics["usd_per_mtoken"]}) for c in (slow, quick)
+    ]
+    assert cost_metric(plan, job) == "job_usd"

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from gpuplanner.engine.cost import PER_THOUSAND
 from gpuplanner.engine.formulas.cost import usd_per_month
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machines import choice_of
+from gpuplanner.engine.search.ordering import cost_metric
 from gpuplanner.engine.search.result import Broken, Candidate, Rejection
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
@@ -105,12 +105,9 @@ def objective_column(plan: Plan, candidates: Sequence[Candidate]) -> str:
             return GPUS
         case Objective.TIME:
             return "job_s" if in_all else columns[0]
-        case Objective.COST if in_all:
-            return "job_usd"
-        case _:
-            endless = KINDS[plan.workload.kind].rate_goal(plan.workload) is None
-            of_items = (cost for rate, cost in PER_THOUSAND.items() if endless and rate in columns)
-            return next((cost for cost in of_items if cost in columns), "usd_per_month")
+        case Objective.COST:
+            metric = cost_metric(plan, candidates)
+            return "usd_per_month" if metric == "usd_per_hour" else metric
 
 
 def _metrics(kind: str) -> list[tuple[str, Unit]]:
