@@ -8,7 +8,7 @@ import json
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -18,11 +18,12 @@ from gpuplanner.units import GB, GIB
 
 LARGEST_BYTES = 64_000_000
 """A server's log of some days."""
-MOST = 1e15
-"""No time or rate of a run comes near this."""
+MOST, LEAST = 1e15, 1e-12
+"""No time, rate or count of a run comes near these."""
 MS = 1e-3
 SERVING, TRAINING, COLLECTIVES = "serving", "training", "collectives"
-_NUMBER = r"(\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)"
+_NUMBER = r"(?<![\d,.])([0-9][0-9,]{0,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?)"
+"""Bounded, and begun nowhere inside another: any file is looked through, and a run of digits is to take no longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,30 +62,40 @@ def parse_measurement(text: str, name: str) -> MeasuredRun:
     """What a text says was measured. Raises InputError where nothing in it is known."""
     for reader in (_nccl_table, _json_results, _printed_results, _server_log, _training_log):
         run = reader(text)
-        if run is not None and run.metrics:
-            return run
+        if run is None:
+            continue
+        measured = {name: value for name, value in run.metrics.items() if LEAST < value < MOST}
+        if measured:
+            return replace(run, metrics=measured)
+        if run.kind == COLLECTIVES:
+            raise InputError(msg("own.link.no_row", file=name))
     raise InputError(msg("own.file.unknown", file=name))
 
 
-_RANK = re.compile(r"^#[ \t]+Rank[ \t]+\d+.*? on[ \t]+(\S+)[ \t]+device[ \t]+\d+[ \t]+\[\S+\][ \t]+(.+)$", re.MULTILINE)
+_RANK = re.compile(
+    r"^#[ \t]+Rank[ \t]+\d{1,6}\b.*? on[ \t]+(\S+)[ \t]+device[ \t]+\d+[ \t]+\[\S+\][ \t]+(.+)$", re.MULTILINE
+)
+_COLUMN = r"[ \t]{1,40}[0-9.]{1,30}"
 _MESSAGE = re.compile(
-    r"^[ \t]*(\d{1,15})[ \t]+\d{1,15}[ \t]+\w+[ \t]+(\w+)[ \t]+-?\d+[ \t]+[\d.]+[ \t]+[\d.]+[ \t]+([\d.]+)[ \t]",
+    r"^[ \t]{0,40}([0-9]{1,15})[ \t]{1,40}[0-9]{1,15}[ \t]{1,40}\w{1,30}[ \t]{1,40}(\w{1,30})[ \t]{1,40}-?[0-9]{1,9}"
+    rf"{_COLUMN}{_COLUMN}[ \t]{{1,40}}([0-9]{{1,15}}(?:\.[0-9]{{1,15}})?)[ \t]",
     re.MULTILINE,
 )
 _OTHER_COLLECTIVE = re.compile(r"(?:reduce_scatter|all_gather|alltoall|broadcast|sendrecv)_perf")
 
 
 def _nccl_table(text: str) -> MeasuredRun | None:
-    """The table of nccl-tests' all-reduce: bus bandwidth (out of place) of the largest message, one GPU a rank."""
+    """The table of nccl-tests' all-reduce: bus bandwidth (out of place) of the largest message, one GPU a rank.
+
+    Without metrics where no row of it is one of a sum that moved anything.
+    """
     ranks = _RANK.findall(text)
-    messages = [(int(size), float(busbw)) for size, operation, busbw in _MESSAGE.findall(text) if operation == "sum"]
-    if not ranks or not messages or _OTHER_COLLECTIVE.search(text):
+    if not ranks or _OTHER_COLLECTIVE.search(text):
         return None
-    size, busbw = max(messages)
-    if not 0 < busbw * GB < MOST:
-        return None
+    rows = [(int(size), float(busbw) * GB) for size, operation, busbw in _MESSAGE.findall(text) if operation == "sum"]
+    size, rate = max((row for row in rows if row[0] > 0), default=(0, 0.0))
     load = {"bytes": float(size), "ranks": float(len(ranks)), "nodes": float(len({host for host, _ in ranks}))}
-    return MeasuredRun(COLLECTIVES, {"bus_bytes_per_s": busbw * GB}, load, shortened(on_one_line(ranks[0][1]), 100))
+    return MeasuredRun(COLLECTIVES, {"bus_bytes_per_s": rate}, load, shortened(on_one_line(ranks[0][1]), 100))
 
 
 def _json_results(text: str) -> MeasuredRun | None:
@@ -105,7 +116,7 @@ def _numbers(content: Mapping[str, Any]) -> dict[str, float]:
     return {
         str(key): float(value)
         for key, value in content.items()
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < MOST
+        if isinstance(value, int | float) and not isinstance(value, bool) and LEAST < value < MOST
     }
 
 
@@ -191,11 +202,11 @@ def _logged_pool(text: str) -> dict[str, float]:
 TRAINING_LINES: Sequence[tuple[str, str, float]] = (
     (r"\btps: {n}", "tokens_per_s_per_gpu", 1.0),
     (r"train_tokens_per_second['\"]?: {n}", "tokens_per_s", 1.0),
-    (r"tokens[ _/]?(?:per[ _]sec(?:ond)?|/s(?:ec)?)[ _/]?(?:/|per[ _])?(?:gpu|device|chip)['\"]?[:=]? *{n}",
+    (r"tokens[ _/]?(?:per[ _]sec(?:ond)?|/s(?:ec)?)[ _/]?(?:/|per[ _])?(?:gpu|device|chip)['\"]?[:=]? {0,40}{n}",
      "tokens_per_s_per_gpu", 1.0),
     (r"elapsed time per iteration \(ms\): {n}", "step_s", MS),
-    (r"tokens[ _/]?(?:per[ _]sec(?:ond)?|/s(?:ec)?)['\"]?[:=]? *{n}", "tokens_per_s", 1.0),
-    (r"{n} *(?:tokens|tok)/s(?:ec)?\b", "tokens_per_s", 1.0),
+    (r"tokens[ _/]?(?:per[ _]sec(?:ond)?|/s(?:ec)?)['\"]?[:=]? {0,40}{n}", "tokens_per_s", 1.0),
+    (r"{n} {0,40}(?:tokens|tok)/s(?:ec)?\b", "tokens_per_s", 1.0),
 )  # fmt: skip
 """What lines of training logs say: torchtitan's tokens a second of one GPU, the Trainer's of all, Megatron's step."""
 _WARM_UP = 0.2
@@ -218,6 +229,6 @@ def _found(pattern: str, text: str) -> Iterator[float]:
 
 
 def _value(printed: str) -> float:
-    """A number as printed, 0 where it is beyond what can be measured."""
+    """A number as printed, 0 where no run comes near it."""
     value = float(printed.replace(",", ""))
-    return value if value < MOST else 0.0
+    return value if LEAST < value < MOST else 0.0

@@ -1,5 +1,6 @@
 """What is read out of the files that benchmarks, servers and trainers write."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,69 @@ def test_a_table_of_another_collective_is_not_taken_for_one(own_dir):
     text = (own_dir / "nccl_all_reduce.txt").read_text(encoding="utf-8")
     with pytest.raises(InputError):
         parse_measurement(f"$ ./build/reduce_scatter_perf -b 8M\n{text}", "x")
+
+
+def work_of(text):
+    """Seconds of the processor for a text without a measurement, the least of three tries."""
+    took = []
+    for _ in range(3):
+        begun = time.process_time()
+        with pytest.raises(InputError):
+            parse_measurement(text, "x")
+        took.append(time.process_time() - begun)
+    return min(took)
+
+
+@pytest.mark.parametrize("length", [10_000, 200_000])
+@pytest.mark.parametrize(
+    "run",
+    ["1", "12,", "7.", "1e1", "1 ", "tokens/s ", "\t", "# Rank 1", "a on device 1 [", "]"],
+)
+def test_a_long_run_takes_no_more_work_than_words_do(run, length):
+    """Ten times is far above what a pass over a text varies by, and far below what a pass for each letter takes."""
+    harmless = ("no number here " * length)[:length]
+    for begin in ("", "# Rank ", "# Rank 0 on a device 1 ["):
+        assert work_of(begin + (run * length)[:length]) < 10 * work_of(harmless) + 0.05
+
+
+def test_sixty_thousand_numbers_with_commas_take_no_more_work_than_words_do():
+    numbers = ",".join(str(number % 2048) for number in range(60_000))
+    assert work_of(numbers) < 10 * work_of(("no number here " * len(numbers))[: len(numbers)]) + 0.05
+
+
+def table(size="8589934592", busbw="447.5"):
+    ranks = [f"#  Rank  {rank} Group  0 Pid 1 on host device  {rank} [0x18] NVIDIA H100 80GB HBM3" for rank in (0, 1)]
+    return "\n".join(
+        [*ranks, f"  {size}  2147483648  float  sum  -1  36000.0  238.6  {busbw}  0  36100  238  447.4 0\n"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "busbw"), [("0", "447.5"), ("8", "0"), ("8", "44.7.5"), ("8", "...."), ("8", "9" * 99)]
+)
+def test_a_table_without_a_usable_row_is_named_as_one(size, busbw):
+    assert parse_measurement(table(), "x").metrics == {"bus_bytes_per_s": 447.5e9}
+    with pytest.raises(InputError) as refused:
+        parse_measurement(table(size, busbw), "x")
+    assert refused.value.message.id == "own.link.no_row"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"output_throughput": 5e-324}',
+        '{"mean_tpot_ms": 5e-324}',
+        '{"output_throughput": NaN, "mean_tpot_ms": Infinity}',
+        "elapsed time per iteration (ms): 1e-320",
+        "step 1 tps: 1e-99",
+    ],
+)
+def test_what_no_run_comes_near_was_not_measured(text):
+    with pytest.raises(InputError) as refused:
+        parse_measurement(text, "x")
+    assert refused.value.message.id == "own.file.unknown"
+
+
+def test_a_count_that_no_run_comes_near_is_no_load():
+    said = '{"output_throughput": 2500, "completed": 1e-300, "total_input_tokens": 1e14}'
+    assert parse_measurement(said, "x").load == {}
