@@ -27,6 +27,18 @@ def number(low: float = 0.0, high: float = LARGEST) -> Callable[[str], float]:
     return read
 
 
+def whole(low: int, high: int) -> Callable[[str], int]:
+    """The type of an option that takes a count within bounds."""
+
+    def read(given: str) -> int:
+        value = number(low, high)(given)
+        if not value.is_integer():
+            raise refused(msg("answers.option.not_whole", given=shortened(given, 40), low=low, high=f"{high:,}"))
+        return int(value)
+
+    return read
+
+
 def rates(given: str) -> tuple[float, ...]:
     """Numbers with commas between them."""
     return tuple(number()(one.strip()) for one in given.split(","))
@@ -81,7 +93,7 @@ def day(parser: Parser, text: Text) -> None:
     parser.add_argument(
         "--reserve", type=number(0, 90), default=0, metavar="PERCENT", help=text("answers.help.reserve")
     )
-    parser.add_argument("--least", type=number(0, 1e6), default=1, metavar="N", help=text("answers.help.least"))
+    parser.add_argument("--least", type=whole(0, 1_000_000), default=1, metavar="N", help=text("answers.help.least"))
     parser.add_argument("--start", type=number(), metavar="S", help=text("answers.help.start"))
     _storage(parser, text)
     _hourly(parser, text)
@@ -100,13 +112,13 @@ def slices(parser: Parser, text: Text) -> None:
 def how_shown(parser: Parser, text: Text) -> None:
     """Whether the derivation of each figure is shown, and how deep."""
     parser.add_argument("--explain", action="store_true", help=text("answers.help.explain"))
-    parser.add_argument("--depth", type=number(1, 100), default=2, metavar="N", help=text("cli.help.depth"))
+    parser.add_argument("--depth", type=whole(1, 100), default=2, metavar="N", help=text("cli.help.depth"))
 
 
 def _storage(parser: Parser, text: Text) -> None:
     parser.add_argument("--storage", choices=STORAGES, default=STORAGES[0], help=text("answers.help.storage"))
     parser.add_argument("--storage-rate", type=number(SOME), metavar="GB/S", help=text("answers.help.storage_rate"))
-    parser.add_argument("--readers", type=number(1, 1024), metavar="N", help=text("answers.help.readers"))
+    parser.add_argument("--readers", type=whole(1, 1024), metavar="N", help=text("answers.help.readers"))
 
 
 def _hourly(parser: Parser, text: Text) -> None:

@@ -62,7 +62,7 @@ def day(options: argparse.Namespace, context: Context) -> int:
         peak=options.peak,
         shape=Shape(options.shape),
         reserve_share=options.reserve / 100.0,
-        least_replicas=int(options.least),
+        least_replicas=options.least,
         usd_per_hour=options.usd_per_hour,
         start_s=options.start,
         loading=_loading(options),

@@ -125,3 +125,21 @@ def test_wrong_input_is_one_sentence(arguments: list[str], problem: str, capsys:
 def test_what_no_slice_carries_ends_with_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ask", "slice", "chat-70b", "--gpu", "A100 SXM4 80GB"]) == 1
     assert "No slice of" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("question", "option", "given"),
+    [("load", "--readers", "1.5"), ("day", "--least", "0.5"), ("day", "--readers", "2.5"), ("load", "--depth", "1.5")],
+)
+def test_a_count_is_a_whole_number(question: str, option: str, given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", question, *QUESTIONS[question], option, given]) == 2
+    assert f"{given} is not a whole number" in capsys.readouterr().err
+
+
+def test_the_largest_repair_time_and_the_most_failures_have_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    often = ["--repair-hours", "1e12", "--failure-days", "1", "--stall", "1"]
+    answer = asked(capsys, "checkpoints", *QUESTIONS["checkpoints"], *often)
+    waiting = 1e12 / 24
+    shown = answer["figures"]["failures.spares"]["value"]
+    assert shown == pytest.approx(waiting, rel=1e-3)
+    assert shown > waiting

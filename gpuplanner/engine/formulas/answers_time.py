@@ -1,13 +1,16 @@
 """Time until weights are loaded, time that failures take, machines that wait as spares. Nothing here knows a GPU."""
 
 import math
+from statistics import NormalDist
 
 from gpuplanner.engine.formulas.elementwise import Number, maximum
 from gpuplanner.figures import formula
 from gpuplanner.units import Unit
 
 MOST_DEVIATIONS = 12.0
-"""Beyond so many deviations above its mean nothing of a Poisson distribution is left that a person could ask for."""
+"""Beyond so many deviations from its mean nothing of a Poisson distribution is left that a person could ask for."""
+MOST_COUNTED_NODES = 100_000.0
+"""Of a larger mean the terms are not added up one by one: the correction is as exact by then, to a node."""
 
 
 @formula(
@@ -91,10 +94,18 @@ def nodes_in_repair(repair_s: Number, between_failures_s: Number) -> Number:
     "failures that know nothing of each other: a Poisson distribution",
 )
 def spare_nodes(waiting_nodes: float, wanted_share: float) -> float:
-    """Spare nodes with which, in `wanted_share` of the time, no node is missing. `wanted_share` below 1."""
-    most = int(waiting_nodes + MOST_DEVIATIONS * math.sqrt(waiting_nodes) + MOST_DEVIATIONS)
+    """Spare nodes with which, in `wanted_share` of the time, no node is missing. `wanted_share` above 0 and below 1.
+
+    Beyond `MOST_COUNTED_NODES` the quantile of a normal distribution corrected by its skew (Cornish and Fisher, 1938).
+    """
+    if waiting_nodes > MOST_COUNTED_NODES:
+        quantile = NormalDist().inv_cdf(wanted_share)
+        spares = waiting_nodes + quantile * math.sqrt(waiting_nodes) + (quantile**2 - 1.0) / 6.0
+        return float(max(math.ceil(spares - 0.5), 0))
+    around = MOST_DEVIATIONS * math.sqrt(waiting_nodes) + MOST_DEVIATIONS
+    least, most = max(int(waiting_nodes - around), 0), int(waiting_nodes + around)
     reached = 0.0
-    for count in range(most):
+    for count in range(least, most):
         # In logarithms: the first terms of a large mean are smaller than any float.
         reached += math.exp(count * math.log(max(waiting_nodes, 1e-300)) - waiting_nodes - math.lgamma(count + 1))
         if reached >= wanted_share:

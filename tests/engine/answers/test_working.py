@@ -1,10 +1,17 @@
 """Figures out of figures: ranges from the ends, certainty from the least sure input."""
 
+import math
+
 import pytest
 
 from gpuplanner.engine.answers.working import total, worked
 from gpuplanner.engine.formulas.answers_cost import facility_watts, whole_usd
-from gpuplanner.engine.formulas.answers_time import spare_nodes, weight_load_seconds, weight_read_seconds
+from gpuplanner.engine.formulas.answers_time import (
+    MOST_COUNTED_NODES,
+    spare_nodes,
+    weight_load_seconds,
+    weight_read_seconds,
+)
 from gpuplanner.figures import Certainty, Figure, Rung, recording
 from gpuplanner.messages import msg
 from gpuplanner.units import Unit
@@ -52,3 +59,19 @@ def test_spares_are_those_of_a_poisson_distribution(mean, wanted, spares):
 def test_spares_of_a_very_large_cluster_are_near_the_normal_quantile():
     """Mean 2,500, deviation 50: 2.326 deviations above the mean hold 99 %."""
     assert spare_nodes(2500.0, 0.99) == pytest.approx(2500 + 2.326 * 50, abs=3)
+
+
+@pytest.mark.parametrize("wanted", [0.5, 0.9, 0.99, 0.999999])
+def test_spares_go_on_where_their_terms_are_no_longer_added_up(wanted):
+    """A mean that is larger by one needs one more, counted or approximated: across the border within one node."""
+    before, after = spare_nodes(MOST_COUNTED_NODES, wanted), spare_nodes(MOST_COUNTED_NODES + 1.0, wanted)
+    assert 0 <= after - before <= 2
+
+
+@pytest.mark.parametrize("mean", [9e4, 1e6, 1e9, 4.2e13, 1e20])
+def test_spares_of_any_mean_that_can_be_asked_for_are_few_terms(mean, monkeypatch):
+    """Of a mean of 90,000 the terms within 12 deviations, of a larger one none; else these would be asked for."""
+    terms = iter(range(10_000))
+    log_factorial = math.lgamma
+    monkeypatch.setattr(math, "lgamma", lambda count: log_factorial(count + 0 * next(terms)))
+    assert spare_nodes(mean, 0.99) == pytest.approx(mean + 2.326348 * mean**0.5, rel=1e-9, abs=3)
