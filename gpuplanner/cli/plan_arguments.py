@@ -36,12 +36,13 @@ def plan_of(options: argparse.Namespace, context: Context) -> Plan:
     plan = _named(options.plan, context)
     content = plan.model_dump(mode="json")
     if options.model is not None:
+        if "model" not in type(plan.workload).model_fields:
+            raise InputError(msg("cli.no_model_in_plan"))
         content["workload"]["model"] = _model(options.model, context)
     if options.machine is not None:
-        content["machine"] = {"instance_id": _id_of(options.machine, "instance", context)}
+        content["machine"] = _machine(options.machine, "instance", None, context)
     if options.gpu is not None:
-        gpus = options.gpus or 1
-        content["machine"] = {"gpu_id": _id_of(options.gpu, "gpu", context), "gpus": gpus, "per_node": min(gpus, 8)}
+        content["machine"] = _machine(options.gpu, "gpu", options.gpus, context)
     elif options.gpus and content["machine"]:
         if content["machine"].get("gpu_id") is None:
             raise InputError(msg("cli.gpus_with_instance"))
@@ -100,6 +101,19 @@ def _model(text: str, context: Context) -> dict[str, Any]:
         architecture = read.architecture.model_dump(mode="json")
         return {"architecture": architecture, "read_from": read.read_from}
     return {"catalog_id": _id_of(text, "model", context)}
+
+
+def _machine(text: str, kind: str, gpus: int | None, context: Context) -> dict[str, Any]:
+    """The machine that a name stands for, with the count and the MIG slice that it says.
+
+    `gpus`: how many `--gpus` says. Raises InputError where the name says another number.
+    """
+    from gpuplanner.engine.machines import named_choice
+
+    found = context.workspace.resolve(text, kind)
+    if gpus is not None and found.count not in {None, gpus}:
+        raise InputError(msg("cli.gpus_and_count", name=shortened(text, 60), count=found.count or 0, gpus=gpus))
+    return named_choice(found, gpus).model_dump(mode="json")
 
 
 def _id_of(text: str, kind: str, context: Context) -> str:
@@ -164,9 +178,14 @@ def _resolve_gpus(content: Mapping[str, Any], context: Context) -> None:
         return
     known = context.workspace.catalog.gpus
     limits["gpus"] = [
-        name if not isinstance(name, str) or name in known else context.workspace.resolve(name, "gpu").id or name
-        for name in limits["gpus"]
+        name if not isinstance(name, str) or name in known else _type_of_gpu(name, context) for name in limits["gpus"]
     ]
+
+
+def _type_of_gpu(name: str, context: Context) -> str:
+    """The id of the GPU that a name means; the name itself where it means none, or so many or a part of one."""
+    found = context.workspace.resolve(name, "gpu")
+    return name if found.id is None or found.count is not None or found.fraction is not None else found.id
 
 
 def _resolve_draft(workload: dict[str, Any], context: Context) -> None:

@@ -193,7 +193,7 @@ def named_choice(found: Resolution, count: int | None = None) -> MachineChoice:
     if found.id is None or found.kind is Kind.MODEL:
         raise InputError(found.reason)
     if found.kind is Kind.INSTANCE:
-        return MachineChoice(instance_id=found.id, nodes=count or 1)
+        return MachineChoice(instance_id=found.id, nodes=count or found.count or 1)
     many = count or found.count or 1
     if found.fraction is None:
         return MachineChoice(gpu_id=found.id, gpus=many, per_node=min(many, BARE_COUNTS[-1]))

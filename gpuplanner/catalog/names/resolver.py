@@ -66,6 +66,9 @@ class Names:
         answer = self._single(text, name, wanted, memory_bytes)
         if answer.id is None and not answer.candidates:
             answer = self._list(text, wanted, memory_bytes) or self._claim(text, name, wanted, memory_bytes) or answer
+        if answer.id and answer.count == 0:
+            meant = (Candidate(answer.kind or Kind.GPU, answer.id, answer.name or answer.id),)
+            return Resolution(text, answer.kind, None, None, msg("names.refused.none", query=_shown(text)), None, meant)
         return answer if answer.id or answer.candidates else self._with_nearest(answer, name, wanted)
 
     def mig_profiles(self, gpu_id: str) -> Mapping[str, tuple[Fraction, Fraction]]:
@@ -103,6 +106,9 @@ class Names:
             )
         if instance:
             return self._of_instances(text, instance)
+        count, one = counted(name)
+        if count is not None and wanted in {None, Kind.INSTANCE} and (instance := self._instances.match(one.strip())):
+            return replace(self._of_instances(text, instance), count=count)
         return Resolution(text, wanted, None, None, msg("names.refused.unknown", query=_shown(text)))
 
     def _gpu(self, text: str, name: str, memory_bytes: float | None) -> Resolution | None:
