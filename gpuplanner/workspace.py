@@ -33,7 +33,7 @@ from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan, Workload, model_of
 from gpuplanner.workload.rendering import Rendering
 from gpuplanner.workload.serving import Serving
-from gpuplanner.workload.wizard import models_of
+from gpuplanner.workload.wizard import DRAFTING_KINDS, models_of
 
 if TYPE_CHECKING:
     from gpuplanner.catalog.names import Names, Resolution
@@ -165,8 +165,14 @@ class Workspace:
                 return model.network
             found = self.architecture(choice)
         if found is not None and isinstance(workload, Serving) and workload.drafting_model is not None:
-            return drafted(found, self.architecture(ModelChoice(catalog_id=workload.drafting_model)))
+            return drafted(found, self._drafting(workload.drafting_model))
         return found
+
+    def _drafting(self, model_id: str) -> ModelArchitecture:
+        model = self.catalog.models.get(model_id)
+        if model is not None and model.kind not in DRAFTING_KINDS:
+            raise InputError(msg("workspace.draft_of_another_kind", model=model.name))
+        return self.architecture(ModelChoice(catalog_id=model_id))
 
     def machine(
         self, choice: MachineChoice, regions: Collection[str] = (), network_bits_per_s: float | None = None
@@ -283,16 +289,30 @@ class Workspace:
         plan: Plan,
         cancelled: Callable[[], bool] = lambda: False,
         progress: Callable[[float], None] = lambda _: None,
+        ranged: int | None = None,
     ) -> "SearchResult":
-        """Ways of running × machines of the catalog under the plan's constraints."""
-        from gpuplanner.engine.search.searching import search
+        """Ways of running × machines of the catalog under the plan's constraints.
+
+        `ranged`: how many of the first have ranges, as many as a person looks at where None.
+        """
+        from gpuplanner.engine.search.searching import MOST_RANGED, search
 
         subject, own = self.subject(plan.workload), self.own_in_use()
-        return search(plan, subject, self.catalog, self.efficiencies, self.rates(), cancelled, progress, own)
+        return search(
+            plan,
+            subject,
+            self.catalog,
+            self.efficiencies,
+            self.rates(),
+            cancelled,
+            progress,
+            own,
+            MOST_RANGED if ranged is None else ranged,
+        )
 
     def with_best_machine(self, plan: Plan) -> Plan | None:
         """The plan on the first machine of its ranking, None when no machine carries it."""
-        found = self.search(plan).candidates
+        found = self.search(plan, ranged=0).candidates
         return found[0].plan if found else None
 
     @cached_property

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gpuplanner.catalog.architecture import ModelArchitecture, Part
 from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.catalog.parameters import active_parameters
 from gpuplanner.engine.formulas.weights import stored_bytes
 from gpuplanner.engine.serving_drafting import TABLE
 from gpuplanner.engine.serving_drafting_flags import drafting_flags
@@ -14,7 +15,7 @@ from gpuplanner.engine.serving_numbers import ServingNumbers
 from gpuplanner.engine.serving_steps import tokens_per_step
 from gpuplanner.figures import unrecorded
 from gpuplanner.messages import Message, msg
-from gpuplanner.units import Display, percent, show_bytes, show_duration
+from gpuplanner.units import Display, Unit, percent, show, show_bytes, show_duration
 from gpuplanner.workload.drafted import DraftedModel
 from gpuplanner.workload.serving import Serving, Speculation
 
@@ -46,6 +47,10 @@ def drafting_remarks(
             yield _compared(str(show_duration(other)), gain)
     yield msg("serving.start_drafting", flags=drafting_flags(workload, int(draft.draft_tokens)))
     if workload.speculation is Speculation.MODEL and isinstance(model, DraftedModel):
+        sizes = active_parameters(model.draft), active_parameters(model)
+        if sizes[0] >= sizes[1]:
+            own_size, other_size = (str(show(size, Unit.PARAMETER, Display())) for size in sizes)
+            yield msg("serving.draft_larger", draft=model.draft.name, own=own_size, model=model.name, others=other_size)
         own, others = model.draft.vocabulary, model.vocabulary
         if own != others:
             yield msg("serving.draft_vocabulary", draft=model.draft.name, own=own, model=model.name, others=others)

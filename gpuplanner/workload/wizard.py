@@ -17,6 +17,8 @@ MODEL_KINDS: Mapping[str, frozenset[str]] = {
     "speech-model": frozenset({"speech"}),
 }
 """Controls that choose a model, and which kinds of the catalog's models each offers."""
+DRAFTING_KINDS = frozenset({"decoder", "vision-language"})
+"""Kinds of the catalog's models that can draft for another: those that continue a text."""
 
 
 @dataclass(frozen=True, slots=True)

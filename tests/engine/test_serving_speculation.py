@@ -175,6 +175,12 @@ def test_two_vocabularies_are_told(serve):
     assert "serving.draft_vocabulary" not in {m.id for m in serve(**by(Speculation.MODEL)).remarks}
 
 
+def test_a_draft_that_is_no_smaller_than_its_model_is_told(serve):
+    larger = serve(gpus=2, **by(Speculation.MODEL, draft_model=LARGE))
+    assert "serving.draft_larger" in {m.id for m in larger.remarks}
+    assert "serving.draft_larger" not in {m.id for m in serve(**by(Speculation.MODEL)).remarks}
+
+
 @pytest.mark.parametrize("method", OF_DENSE)
 def test_an_acceptance_that_is_not_stated_is_a_rule_with_a_wide_range(serve, method):
     open_, stated = serve(**by(method)), serve(**by(method, acceptance_rate=0.6))
