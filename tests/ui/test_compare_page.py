@@ -144,6 +144,17 @@ def test_what_is_pinned_elsewhere_is_there_when_the_page_comes_back(open_page, s
     assert page.heading().note.values == {"count": 3, "most": MOST_PINS}
 
 
+def test_a_comparison_begins_at_its_top_when_one_comes_back(open_page, qtbot):
+    page = open_page(gpu(A100), gpu(H100))
+    page.resize(900, 300)
+    bar = page.area.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    bar.setValue(bar.maximum())
+    page.hide()
+    page.show()
+    assert bar.value() == 0
+
+
 def test_the_comparison_is_copied(open_page, notices):
     page = open_page(gpu(A100), gpu(H100))
     page.copy_markdown()

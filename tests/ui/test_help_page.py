@@ -7,6 +7,7 @@ from PySide6.QtGui import QGuiApplication
 from gpuplanner import __version__
 from gpuplanner.catalog.search import CatalogIndex
 from gpuplanner.catalog.table.columns import ColumnKind
+from gpuplanner.messages import msg
 from gpuplanner.store.settings import LANGUAGE
 from gpuplanner.ui.catalog_place.tables import CatalogTable
 from gpuplanner.ui.compare_place.properties import METRICS
@@ -14,6 +15,8 @@ from gpuplanner.ui.help_page.diagnostics import as_markdown, diagnostics
 from gpuplanner.ui.help_page.glossary import GLOSSARY, term_of
 from gpuplanner.ui.help_page.guide import Guide
 from gpuplanner.ui.places import Location
+from gpuplanner.ui.tokens import GAP, Verdict
+from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.label import Label
 from tests.ui.gallery import small_workspace
 
@@ -109,3 +112,32 @@ def test_the_keys_of_places_are_as_many_as_there_are_places(qtbot, appearance):
         guide = Guide(appearance, places)
         qtbot.addWidget(guide)
         assert [label.text() for label in guide.findChildren(Label) if label.text().startswith("Ctrl+1")] == [keys]
+
+
+def test_help_does_not_come_back_to_an_empty_list_of_notices(session):
+    notices = session.window.context.notices
+    notices.say(msg("ui.diagnostics.copied"), Verdict.PASS)
+    session.window.go(Location("help", "notices"))
+    page = session.window.current_page()
+    session.window.go(Location("settings"))
+    session.window.go(Location("help"))
+    assert page.path() == "notices", "there is something to read"
+    notices.clear()
+    session.window.go(Location("settings"))
+    session.window.go(Location("help"))
+    assert page.path() == "guide"
+    session.window.go(Location("help", "notices"))
+    assert page.path() == "notices"
+
+
+def test_the_guide_ends_where_its_text_does(session, qtbot):
+    session.window.resize(1280, 620)
+    session.window.go(Location("help", "guide"))
+    area = session.window.current_page()._areas["guide"]
+    guide = area.findChild(Guide)
+    bar = area.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    qtbot.wait(50)
+    last = max(guide.findChildren(Card), key=Card.y)
+    end = last.mapTo(area.widget(), last.rect().bottomLeft()).y()
+    assert area.widget().height() - end <= 2 * GAP + 6

@@ -97,6 +97,8 @@ class ComparePage(Page):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._show()
+        if not event.spontaneous():
+            self.area.verticalScrollBar().setValue(0)
 
     # --- Acting -------------------------------------------------------------------------------------------------------
 

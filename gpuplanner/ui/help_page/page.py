@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtGui import QGuiApplication, QHideEvent, QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gpuplanner.messages import msg
@@ -74,6 +74,13 @@ class HelpPage(Page):
         if roomy != self._roomy:
             self._roomy = roomy
             self.headingChanged.emit()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        if not event.spontaneous() and self._view == NOTICES and not self._context.notices.kept:
+            # Whoever asks for help next is not to find an empty list.
+            self._view = GUIDE
+            self._show()
 
     def choose_segment(self, segment_id: str) -> None:
         self._view = segment_id

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QSplitter, QSplitterHandle, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QSplitter, QSplitterHandle, QVBoxLayout, QWidget
 
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
@@ -46,6 +46,7 @@ class PlanColumns(QWidget):
         self.sides.chosen.connect(self._choose_columns)
         self._wizard_area = scrolling(_gutter(wizard))
         self._results_area = scrolling(_gutter(results))
+        self._kept_clear = 20
         self._banners = QVBoxLayout()
         self._banners.setSpacing(8)
         self._inner = _splitter(self._results_area, machines, shares=(3, 2))
@@ -100,7 +101,12 @@ class PlanColumns(QWidget):
         if not self._results_area.isVisible():
             self.sides.choose(RESULTS)
             self._choose_columns()
-        self._results_area.ensureWidgetVisible(card, 0, 20)
+        self._results_area.ensureWidgetVisible(card, 0, self._kept_clear)
+
+    def keep_in_sight(self, line: QWidget, card: QWidget) -> None:
+        """Show a line over the top of the results while the card that says the same is scrolled out of sight."""
+        self._kept_clear = line.height() + GAP
+        _KeptInSight(line, card, self._results_area)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -122,6 +128,31 @@ class PlanColumns(QWidget):
     def _save(self) -> None:
         if self._results_area.isVisible() and self._machines.isVisible():
             self._settings.keep(_SPLIT, [self._outer.sizes()[0], *self._inner.sizes()])
+
+
+class _KeptInSight(QObject):
+    """Places a line at the top of an area, and shows it while the top of a card in it is above."""
+
+    def __init__(self, line: QWidget, card: QWidget, area: QScrollArea) -> None:
+        super().__init__(area)
+        self._line, self._card, self._area = line, card, area
+        line.setParent(area)
+        area.verticalScrollBar().valueChanged.connect(self._place)
+        card.installEventFilter(self)
+        area.installEventFilter(self)
+        self._place()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in {QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.ShowToParent, QEvent.Type.HideToParent}:
+            self._place()
+        return super().eventFilter(watched, event)
+
+    def _place(self) -> None:
+        top = self._card.mapTo(self._area.viewport(), QPoint(0, 0)).y()
+        self._line.setGeometry(0, 0, self._card.width(), self._line.height())
+        # The name of the machine stands in the first line of the card.
+        self._line.setVisible(not self._card.isHidden() and top + self._line.height() <= 0)
+        self._line.raise_()
 
 
 class _Above(QWidget):

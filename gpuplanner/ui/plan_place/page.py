@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 
 from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.machines import choice_of
+from gpuplanner.engine.machines import choice_of, with_nodes
 from gpuplanner.messages import InputError, MessageValue, msg
 from gpuplanner.store.plans import Revision
 from gpuplanner.ui.notices import NoticeAction
@@ -96,6 +96,7 @@ class PlanPage(Page):
         self.columns = PlanColumns(appearance, context.settings, self.wizard, self.results, self.machines)
         self.measured = MeasuredCard(appearance, self.presenter.measured, model_name, self._gpu)
         self.columns.put_above(self.measured)
+        self.columns.keep_in_sight(self.results.line, self.results.verdict)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.columns)
         self._stack.addWidget(scrolling(self.start_view))
@@ -349,6 +350,11 @@ class PlanPage(Page):
     def _choose_machine(self, machine: Machine) -> None:
         self.presenter.document.set_machine(choice_of(machine))
 
+    def _choose_nodes(self, nodes: int) -> None:
+        estimate = self.presenter.outcome.worked.estimate
+        if estimate is not None:
+            self._choose_machine(with_nodes(estimate.machine, nodes))
+
     def _copied(self) -> None:
         self._context.notices.say(msg("planui.copied"), Verdict.PASS)
 
@@ -392,6 +398,9 @@ class PlanPage(Page):
         self.results.changes.chosen.connect(presenter.apply)
         self.results.verdict.machineWanted.connect(self._pick_machine)
         self.results.verdict.foundWanted.connect(lambda: presenter.document.set_machine(None))
+        self.results.nodes.wanted.connect(self._choose_nodes)
+        self.results.nodes.left.connect(presenter.document.close_step)
+        self.results.line.chosen.connect(lambda: self.columns.bring_into_sight(self.results.verdict))
         self.results.whyShown.connect(self._show_why)
         self.results.explanationWanted.connect(presenter.outcome.explain_now)
         self.machines.chosen.connect(self._choose_machine)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from math import ceil
 from typing import Any
 
 from gpuplanner.catalog.entries import Gpu, GpuProperty, Model
@@ -10,7 +11,7 @@ from gpuplanner.catalog.names import Resolution
 from gpuplanner.catalog.parameters import active_parameters, total_parameters
 from gpuplanner.catalog.table.values import natural_key
 from gpuplanner.engine.machines import named_choice
-from gpuplanner.messages import InputError
+from gpuplanner.messages import InputError, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.palette.items import match
 from gpuplanner.ui.plan_place.machines.machine_rows import row_id
@@ -19,13 +20,17 @@ from gpuplanner.ui.plan_place.wizard.fields import Control, Field
 from gpuplanner.units import GIB, Unit
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import GpuSlice, MachineChoice
-from gpuplanner.workload.wizard import MODEL_KINDS
+from gpuplanner.workload.wizard import DRAFTING_KINDS
 
 MOST = 60
 BEST = "best"
 _COUNTED = re.compile(r"^\s*(\d{1,6})\s*(?:[x×*]\s*|\s)(.+)$", re.IGNORECASE)
 _SLICE = re.compile(r"\d{1,2}g\.\d{1,4}gb", re.IGNORECASE)
 _SIZE = re.compile(r"(?<![\d.])(\d{1,4})\s*gi?b")
+_PER_NODE = 8
+"""GPUs of a node that is bought, at most."""
+_LEAST_OF_A_CLUSTER = 4
+"""Nodes with fewer GPUs are not put together: nobody rents 64 machines of one GPU for a job of 64."""
 _USUAL_COUNTS = (1, 2, 4, 8)
 
 
@@ -71,27 +76,55 @@ def machine_items(
     gpus = sorted(
         ((match(wanted, g.name, g.id, *g.aliases), g) for g in catalog.gpus.values()), key=lambda pair: -pair[0]
     )
-    bought = appearance.text("planui.machine.bought")
     for score, gpu in gpus[:12]:
         if score > 0 and wanted.strip():
             size = memory_size(gpu, appearance)
             for number in (count,) if count else _USUAL_COUNTS:
-                choice = MachineChoice(gpu_id=gpu.id, gpus=number, per_node=min(number, 8))
-                items.append(PickItem(row_id(choice), f"{number} × {gpu.name}", bought, size))
+                each = min(number, _PER_NODE)
+                choice = MachineChoice(gpu_id=gpu.id, gpus=number, per_node=each)
+                nodes = ceil(number / each)
+                bought = (
+                    msg("planui.machine.bought")
+                    if nodes == 1
+                    else msg("planui.machine.bought_nodes", nodes=nodes, gpus=each)
+                )
+                items.append(PickItem(row_id(choice), f"{number} × {gpu.name}", appearance.text(bought), size))
+    return [*items, *_offer_items(catalog, wanted, count)]
+
+
+def _offer_items(catalog: Any, wanted: str, count: int) -> list[PickItem]:
+    """The offers that a text finds, fewest nodes first; `count` (0: none typed) of nodes or of GPUs.
+
+    Before the name of an instance it counts nodes, before that of a GPU the GPUs of all nodes together.
+    """
     offers = []
     for instance in catalog.instances.values():
-        if count and instance.gpu_count != count:
-            continue
         gpu_name = catalog.gpus[instance.gpu_id].name if instance.gpu_id in catalog.gpus else instance.gpu_text
-        score = match(wanted, f"{instance.provider} {instance.name} {gpu_name}")
-        if score > 0:
-            offers.append((score, instance, gpu_name))
-    offers.sort(key=lambda offer: -offer[0])
-    for _, instance, gpu_name in offers[:MOST]:
-        gpus_text = f"{instance.gpu_count} × {gpu_name}" if instance.gpu_count else gpu_name
-        choice = MachineChoice(instance_id=instance.id)
-        items.append(PickItem(row_id(choice), f"{instance.provider} {instance.name}", gpus_text))
+        name = f"{instance.provider} {instance.name}"
+        score = match(wanted, f"{name} {gpu_name}")
+        if score <= 0:
+            continue
+        named = match(wanted, name) > 0 and match(wanted, gpu_name) <= 0
+        nodes = (count or 1) if named else _nodes_of(instance.gpu_count, count)
+        if nodes:
+            offers.append((nodes, -score, instance, gpu_name))
+    offers.sort(key=lambda offer: offer[:2])
+    items = []
+    for nodes, _, instance, gpu_name in offers[:MOST]:
+        gpus_text = f"{nodes * instance.gpu_count} × {gpu_name}" if instance.gpu_count else gpu_name
+        name = f"{instance.provider} {instance.name}"
+        choice = MachineChoice(instance_id=instance.id, nodes=nodes)
+        items.append(PickItem(row_id(choice), name if nodes == 1 else f"{nodes} × {name}", gpus_text))
     return items
+
+
+def _nodes_of(each: int | None, gpus: int) -> int:
+    """How many nodes of `each` GPUs make up so many; 0 where they do not or are too small."""
+    if not gpus:
+        return 1
+    if not each or gpus % each or (each < _LEAST_OF_A_CLUSTER and each != gpus):
+        return 0
+    return gpus // each
 
 
 def _slice_items(
@@ -173,7 +206,7 @@ def limit_items(field: Field, catalog: Any, query: str, appearance: Appearance) 
 
 def _draft_items(catalog: Any, query: str, appearance: Appearance) -> Sequence[PickItem]:
     """The language models of the catalog that a text finds, small ones first: they can draft for larger ones."""
-    decoders = [m for m in catalog.models.values() if m.kind in MODEL_KINDS["model"] and m.architecture is not None]
+    decoders = [m for m in catalog.models.values() if m.kind in DRAFTING_KINDS and m.architecture is not None]
     found = [m for m in decoders if match(query, m.name, m.id, m.family, *m.aliases) > 0]
     found.sort(key=lambda model: (model.parameters.value, natural_key(model.name)))
     return [PickItem(m.id, m.name, str(appearance.show(m.parameters.value, Unit.PARAMETER))) for m in found]

@@ -173,6 +173,30 @@ def test_images_are_planned_with_a_model_of_images_and_their_sizes_are_said(page
     assert number(page, "steps").target.placeholderText() == f"{network.steps}"
 
 
+def test_the_verdict_stays_in_sight(page, settled, qtbot, workspace):
+    line, bar = page.results.line, page.columns._results_area.verticalScrollBar()
+    assert not line.isVisible()
+    qtbot.waitUntil(lambda: bar.maximum() > 300)
+    bar.setValue(bar.maximum())
+    assert line.isVisible()
+    workspace.none_fits = True
+    type_into(number(page, "concurrency"), "70")
+    settled(page)
+    bar.setValue(bar.maximum())
+    assert line.tag.text() == page.results.verdict._tag.text()
+    QTest.mouseClick(line, Qt.MouseButton.LeftButton)
+    assert not line.isVisible()
+
+
+def test_results_end_where_their_last_card_does(page, qtbot):
+    area = page.columns._results_area
+    qtbot.wait(50)
+    last = max((card for card in page.results._cards if card.isVisible()), key=lambda card: card.y())
+    end = last.mapTo(area.widget(), last.rect().bottomLeft()).y()
+    assert area.verticalScrollBar().maximum() > 0
+    assert area.widget().height() - end <= 4
+
+
 # --- Undo -------------------------------------------------------------------------------------------------------------
 
 
@@ -554,6 +578,54 @@ def test_the_machine_picker_takes_a_count(page, appearance, workspace):
     offer = next(i for i in items if i.id.startswith("instance/"))
     offered: Any = choice_of_row(offer.id)
     assert offered.instance_id in catalog.instances
+
+
+@pytest.mark.parametrize("typed", ["8 p5.48xlarge", "8 × AWS p5.48xlarge", "8x p5.48xlarge"])
+def test_a_count_before_an_instance_is_of_nodes(page, appearance, workspace, typed):
+    items = machine_items(page.presenter.facts.catalog, typed, appearance, workspace.resolve)
+    assert (items[0].title, items[0].note) == ("8 × AWS p5.48xlarge", "64 × H100 SXM5 80GB")
+    choice: Any = choice_of_row(items[0].id)
+    assert workspace.machine(choice).gpus == 64
+
+
+def test_a_count_before_a_gpu_is_of_all_nodes_together(page, appearance, workspace):
+    items = machine_items(page.presenter.facts.catalog, "64 H100", appearance, workspace.resolve)
+    for item in items:
+        choice: Any = choice_of_row(item.id)
+        assert workspace.machine(choice).gpus == 64
+    bought = next(item for item in items if item.id.startswith("gpu/"))
+    assert bought.note == "bought, 8 nodes of 8"
+    assert ("8 × AWS p5.48xlarge", "64 × H100 SXM5 80GB") in {(item.title, item.note) for item in items}
+    four = [
+        choice_of_row(i.id)
+        for i in machine_items(page.presenter.facts.catalog, "4 H100", appearance, workspace.resolve)
+    ]
+    assert {choice.nodes for choice in four if choice is not None} == {1}
+
+
+def test_the_nodes_of_the_chosen_machine_are_changed_where_it_stands(page, settled, workspace):
+    nodes = page.results.nodes
+    assert not nodes.isVisible(), "the search chose it"
+    instance = next(i for i in page.presenter.facts.catalog.instances.values() if i.name == "p5.48xlarge")
+    page.presenter.document.set_machine(MachineChoice(instance_id=instance.id))
+    settled(page)
+    assert nodes.isVisible()
+    nodes.field.box.edit.setFocus()
+    nodes.field.box.edit.selectAll()
+    QTest.keyClicks(nodes.field.box.edit, "16")
+    settled(page)
+    assert page.presenter.plan.machine == MachineChoice(instance_id=instance.id, nodes=16)
+    assert page.results.verdict._machine.text() == "128 × H100 SXM5 80GB"
+    assert page.results.verdict._way.text().startswith("16 × AWS p5.48xlarge")
+    nodes.field.box.edit.selectAll()
+    QTest.keyClicks(nodes.field.box.edit, "0")
+    assert page.presenter.plan.machine.nodes == 16, "what cannot be used changes nothing"
+    page.presenter.document.set_machine(MachineChoice(gpu_id="nvidia-h100-sxm5-80gb", gpus=8, per_node=4))
+    settled(page)
+    nodes.wanted.emit(3)
+    assert page.presenter.plan.machine == MachineChoice(gpu_id="nvidia-h100-sxm5-80gb", gpus=12, per_node=4)
+    nodes._changed(1e6)
+    assert page.presenter.plan.machine.gpus == 1_000_000, "no more than a plan can name"
 
 
 def test_limits_name_what_the_catalog_has(page, appearance):

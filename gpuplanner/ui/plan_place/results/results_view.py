@@ -19,13 +19,18 @@ from gpuplanner.ui.plan_place.results.figure_ids import NEEDED, figure_of
 from gpuplanner.ui.plan_place.results.headlines import headlines
 from gpuplanner.ui.plan_place.results.host_card import HostCard
 from gpuplanner.ui.plan_place.results.memory_card import MemoryCard
+from gpuplanner.ui.plan_place.results.nodes_row import NodesRow
 from gpuplanner.ui.plan_place.results.remarks_card import RemarksCard, RulesCard
 from gpuplanner.ui.plan_place.results.time_card import TimeCard
 from gpuplanner.ui.plan_place.results.verdict_card import VerdictCard
+from gpuplanner.ui.plan_place.results.verdict_line import VerdictLine
 from gpuplanner.ui.plan_place.results.why_card import WhyCard
 from gpuplanner.ui.tokens import GAP, Verdict
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.notice_box import NoticeBox
+
+_BELOW_THE_MACHINE = 2
+"""Where the nodes stand in the card of the verdict: after the name and the way of running."""
 
 
 class ResultsView(QWidget):
@@ -50,6 +55,9 @@ class ResultsView(QWidget):
         self._problem = NoticeBox(appearance, "", Verdict.WARN)
         self._waiting = Label(appearance, msg("planui.working"), ink=Ink.MUTED)
         self.verdict = VerdictCard(appearance)
+        self.nodes = NodesRow(appearance)
+        self.verdict.body.insertWidget(_BELOW_THE_MACHINE, self.nodes)
+        self.line = VerdictLine(appearance)
         self.changes = ChangesCard(appearance)
         self.memory = MemoryCard(appearance)
         self.time = TimeCard(appearance)
@@ -130,6 +138,8 @@ class ResultsView(QWidget):
         for card in (self.verdict, self.memory, self.why, self.cost):
             card.show()
         self.verdict.show_estimate(estimate, found=found)
+        self.nodes.show_machine(estimate.machine, found=found)
+        self.line.show_estimate(estimate)
         if full or (estimate.fit is Fit.FITS and not estimate.unmet):
             self.changes.show_changes(estimate.changes, estimate.plan)
         self.memory.show_estimate(estimate)
