@@ -221,7 +221,7 @@ class Workspace:
 
         Raises InputError where it says nothing of this plan, or what cannot be of it.
         """
-        from gpuplanner.engine.own_runs import links_of_run, run_of_plan
+        from gpuplanner.engine.own_runs import links_of_run, machine_of_links, run_of_plan
         from gpuplanner.store.own_measurements import new_id
 
         today = datetime.now(UTC).astimezone().date().isoformat()
@@ -229,8 +229,7 @@ class Workspace:
             found = self.resolve(gpu or run.model, "gpu")
             if found.id is None:
                 raise InputError(found.reason)
-            ranks = round(run.load["ranks"])
-            machine = self.machine(MachineChoice(gpu_id=found.id, gpus=ranks, per_node=ranks))
+            machine = self.machine(machine_of_links(run, name, found.id))
             return links_of_run(run, name, today, machine, self.efficiencies, new_id)
         if plan is None:
             raise InputError(msg("own.of_which_plan", file=name, kind=msg(f"own.kind.{run.kind}")))

@@ -8,7 +8,7 @@ from typing import Any
 from gpuplanner.catalog.price_age import STALE_DAYS, age_days, whole_months, whole_years
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context, print_json
-from gpuplanner.cli.estimate_text import MARKS, gpus_name, way_name
+from gpuplanner.cli.estimate_text import MARKS, WARN, gpus_name, way_name
 from gpuplanner.cli.figures_data import machine_data, message_data, own_data, way_data
 from gpuplanner.cli.plan_arguments import plan_of
 from gpuplanner.cli.why_not import about_lines, grouped_lines, narrowed, nearest_lines
@@ -16,6 +16,7 @@ from gpuplanner.engine.estimate import Fit
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.search.ordering import cost_metric, order_of
 from gpuplanner.engine.search.result import Candidate, SearchResult
+from gpuplanner.figures import Certainty, Figure
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
 
@@ -27,7 +28,7 @@ def recommend(options: argparse.Namespace, context: Context) -> int:
     """Rank the machines. Exit code 1 when none carries the plan."""
     plan = plan_of(options, context)
     begun = time.perf_counter()
-    result = context.workspace.search(plan)
+    result = context.workspace.search(plan, ranged=options.limit)
     seconds = time.perf_counter() - begun
     asked = narrowed(result, options.why_not, context) if isinstance(options.why_not, str) else None
     if options.json:
@@ -58,6 +59,9 @@ def _print(plan: Plan, result: SearchResult, seconds: float, options: argparse.N
         if any(candidate.fit is Fit.TIGHT for candidate in shown_candidates):
             print()
             print(context.text("cli.recommend.tight", mark=MARKS[Fit.TIGHT]))
+        if any(candidate.may_miss for candidate in shown_candidates):
+            print()
+            print(context.text("cli.recommend.may_miss", mark=WARN))
     else:
         print(context.text("cli.recommend.none"))
         print()
@@ -75,12 +79,27 @@ def _table(plan: Plan, candidates: tuple[Candidate, ...], context: Context) -> l
     if dated:
         rows[0].append(context.text("cli.recommend.price_from"))
     for candidate in candidates:
-        values = _values(candidate)
-        cells = [context.number(values[n], u) if n in values else "–" for n, u in shown]
+        cells = [_cell(candidate, n, u, n in {kind.columns[0][0], "job_s"}, context) for n, u in shown]
         cells += [_price_date(candidate, context)] if dated else []
         name = safe(candidate_name(candidate, context))
-        rows.append([MARKS[candidate.fit], name, _way(candidate, context), *cells])
+        rows.append([_mark(candidate), name, _way(candidate, context), *cells])
     return columns(rows, right=range(3, 3 + len(shown)))
+
+
+def _mark(candidate: Candidate) -> str:
+    return WARN if candidate.may_miss else MARKS[candidate.fit]
+
+
+def _cell(candidate: Candidate, name: str, unit: Unit, with_range: bool, context: Context) -> str:
+    """A number, with its range where it is one of those that matter most."""
+    value = _values(candidate).get(name)
+    if value is None:
+        return "–"
+    shown, ends = context.number(value, unit), candidate.ranges.get(name)
+    if ends is None or not with_range:
+        return shown
+    between = context.range(Figure(value, unit, Certainty.CALIBRATED, *ends))
+    return f"{shown} ({between})" if between else shown
 
 
 def _way(candidate: Candidate, context: Context) -> str:
@@ -128,6 +147,7 @@ def _data(result: SearchResult, options: argparse.Namespace, context: Context) -
         "candidates": [
             {
                 "fit": c.fit.value,
+                "may_miss": c.may_miss,
                 "machine": machine_data(c.machine),
                 "way": way_data(c.way),
                 "free_bytes": c.free_bytes,

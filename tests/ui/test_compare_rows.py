@@ -250,6 +250,18 @@ def test_what_lies_within_the_range_of_another_is_hardly_best(reader, appearance
     assert copied(words, appearance).endswith("best?")
 
 
+def test_where_the_estimate_is_the_same_the_cheaper_one_is_better(reader):
+    """The same GPUs at another price: what the time is off by, it is off by in both."""
+    metrics, ranges = {"tpot_s": 0.02, "usd_per_mtoken": 0.5}, {"usd_per_mtoken": (0.4, 0.65)}
+    cheap = replace(CANDIDATE, metrics=metrics, ranges=ranges)
+    dear = replace(cheap, metrics={**metrics, "usd_per_mtoken": 0.6}, ranges={"usd_per_mtoken": (0.48, 0.78)})
+    rows = side_by_side(reader, *(Pin(PinKind.CANDIDATE, str(at), p) for at, p in enumerate((cheap, dear))))
+    assert [(cell.best, cell.within) for cell in rows["usd_per_mtoken"].cells] == [(True, None), (False, None)]
+    other = replace(dear, metrics={**dear.metrics, "tpot_s": 0.021})
+    rows = side_by_side(reader, *(Pin(PinKind.CANDIDATE, str(at), p) for at, p in enumerate((cheap, other))))
+    assert rows["usd_per_mtoken"].cells[0].within == 1, "estimated apart, they are off apart"
+
+
 def test_none_is_best_across_kinds_of_work_nor_across_jobs(reader, appearance):
     training = replace(CANDIDATE, plan="Train", kind="training", metrics={"usd_per_mtoken": 0.2, "job_s": 10.0})
     serving = replace(CANDIDATE, metrics={"usd_per_mtoken": 0.9})

@@ -47,7 +47,8 @@ class Candidate:
 
     `machine` has all nodes that the plan needs; `metrics` are values by the ids of `Estimate.metrics`, those that the
     search computes. `free_bytes`: on the fullest GPU.
-    `own`: where they come from when a person measured this very way, with their `ranges`; None where nobody did.
+    `own`: where they come from when a person measured this very way; None where nobody did. `ranges`: low and high ends
+    of those that are not exact, and `may_miss`: a goal is met and its range passes it; told of the first of a ranking.
     """
 
     machine: Machine
@@ -58,6 +59,7 @@ class Candidate:
     metrics: Mapping[str, float]
     own: Origin | None = None
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    may_miss: bool = False
 
     @property
     def own_mark(self) -> Message | None:

@@ -5,6 +5,7 @@ hardware (an instance in several regions or sizes of disk) are computed once.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from gpuplanner.catalog.catalog import Catalog, Rate
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.software import Software
+from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.limits import missing_fact
 from gpuplanner.engine.machine import Machine
@@ -34,6 +36,9 @@ from gpuplanner.workload.training import Training
 BLOCK_ROWS = 65_536
 """Ways computed at once: arrays of this length fit the second-level cache (measured: 30,000–130,000 are fastest)."""
 
+MOST_RANGED = 48
+"""So many candidates are estimated in full: more than are read, and quick beside the search."""
+
 Hardware = tuple[object, ...]
 
 
@@ -50,11 +55,13 @@ def search(
     cancelled: Callable[[], bool] = lambda: False,
     progress: Callable[[float], None] = lambda _: None,
     own: Sequence[OwnMeasurement | OwnLink] = (),
+    ranged: int = MOST_RANGED,
 ) -> SearchResult:
     """All offers of the catalog for a plan, with its constraints and objective; `subject`: what its workload runs.
 
     `cancelled` is asked before each block; what has been found until then is given back. `progress` is told the share
-    of the hardware that is done, 0 … 1.
+    of the hardware that is done, 0 … 1. `ranged`: so many of the first candidates get their
+    ranges by an estimate in full.
     """
     asked = plan.constraints
     offered = catalog_machines(catalog, rates, bare_gpus=asked.bare_gpus, regions=asked.regions)
@@ -91,7 +98,37 @@ def search(
     nearest = tuple(rejection for rejection in rejections if _wanted(asked, rejection))
     anywhere = KINDS[plan.workload.kind].unmet_anywhere(plan.workload, subject)
     remarks = (*anywhere, *_remarks(asked, catalog))
-    return SearchResult(ranked(plan, candidates), rejections, computed, stopped, remarks, nearest)
+    first = ranked(plan, candidates)
+    known = () if stopped else _with_ranges(first[:ranged], subject, efficiencies, own, cancelled)
+    return SearchResult((*known, *first[len(known) :]), rejections, computed, stopped, remarks, nearest)
+
+
+def _with_ranges(
+    candidates: Sequence[Candidate],
+    subject: Any,
+    efficiencies: Efficiencies,
+    own: Sequence[OwnMeasurement | OwnLink],
+    cancelled: Callable[[], bool],
+) -> tuple[Candidate, ...]:
+    """The candidates with the ranges of their numbers, which blocks are computed without; none when cancelled."""
+    found = []
+    for candidate in candidates:
+        if cancelled():
+            return ()
+        try:
+            made = estimate(candidate.plan, subject, candidate.machine, efficiencies, (), own)
+        except InputError:
+            found.append(candidate)
+            continue
+        ranges = {
+            name: (value * figure.low / figure.value, value * figure.high / figure.value)
+            for name, value in candidate.metrics.items()
+            if (figure := made.metrics.get(name)) is not None and figure.value and figure.low < figure.high
+        }
+        known = ((goal, made.metrics.get(goal.metric)) for goal in made.goals)
+        near = any(figure is not None and goal.may_miss(figure) for goal, figure in known)
+        found.append(replace(candidate, ranges={**ranges, **candidate.ranges}, may_miss=near))
+    return tuple(found)
 
 
 def _wanted(asked: Constraints, rejection: Rejection) -> bool:

@@ -68,18 +68,33 @@ def _row(prop: Property, subjects: Sequence[Subject]) -> ComparedRow | None:
     mixed = ranked and len(meanings) > 1
     best = set() if mixed else _best(values, prop.better)
     spreads = [prop.spread(subject) for subject in subjects]
+    estimates = [prop.estimate(subject) for subject in subjects]
     cells = tuple(
-        Cell(value, at in best, prop.known(subject), spreads[at], _within(value, at, best, spreads))
+        Cell(value, at in best, prop.known(subject), spreads[at], _within(value, at, best, spreads, estimates))
         for at, (value, subject) in enumerate(zip(values, subjects, strict=True))
     )
     return ComparedRow(prop, cells, any(not _same(values[0], other) for other in values[1:]), mixed)
 
 
-def _within(value: Value, at: int, best: set[int], spreads: Sequence[tuple[float, float] | None]) -> int | None:
-    """Whose range a best value lies in, of those that are not best."""
+def _within(
+    value: Value,
+    at: int,
+    best: set[int],
+    spreads: Sequence[tuple[float, float] | None],
+    estimates: Sequence[object],
+) -> int | None:
+    """Whose range a best value lies in, of those that are not best.
+
+    Where the estimate behind both is the same, it is off by as much in both, and what differs is certain.
+    """
     if at not in best or not isinstance(value, float | int):
         return None
-    others = ((place, ends) for place, ends in enumerate(spreads) if ends is not None and place not in best)
+    own = estimates[at]
+    others = (
+        (place, ends)
+        for place, ends in enumerate(spreads)
+        if ends is not None and place not in best and (own is None or estimates[place] != own)
+    )
     return next((place for place, (low, high) in others if low <= value <= high), None)
 
 

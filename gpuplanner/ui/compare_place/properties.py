@@ -30,7 +30,7 @@ class Property:
 
     `in_catalog`: a text of the catalog, which may have words beside names. `spread` gives the ends of a value's range.
     `comparable` says of a subject with whom it shares what the value means: values of others are neither better nor
-    worse.
+    worse. `estimate` is what its errors follow from: where it is the same they are too, and None is like no other.
     """
 
     id: str
@@ -42,6 +42,7 @@ class Property:
     in_catalog: bool = False
     spread: Callable[[Subject], tuple[float, float] | None] = lambda _subject: None
     comparable: Callable[[Subject], object] = lambda _subject: None
+    estimate: Callable[[Subject], object] = lambda _subject: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,7 @@ def _plan() -> tuple[Property, ...]:
                 better,
                 spread=spread(name),
                 comparable=_same_job if name in _OF_JOB else _same_kind,
+                estimate=_estimate,
             )
             for name, (unit, better) in METRICS.items()
         ),
@@ -157,6 +159,16 @@ def _plan() -> tuple[Property, ...]:
             _MORE,
         ),
     )
+
+
+def _estimate(subject: Subject) -> object:
+    """The GPUs and the numbers that no price has a part in: machines that agree in them are estimated alike."""
+    candidate = subject.candidate
+    if candidate is None:
+        return None
+    numbers = sorted((name, f"{v:.6g}") for name, v in candidate.metrics.items() if not name.startswith("usd_"))
+    times = tuple((name, number) for name, number in numbers if name != "job_usd")
+    return (candidate.kind, candidate.gpu_id, candidate.gpus, candidate.nodes, times) if times else None
 
 
 def _same_kind(subject: Subject) -> object:

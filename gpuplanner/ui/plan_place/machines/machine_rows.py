@@ -20,6 +20,7 @@ from gpuplanner.ui.plan_place.verdicts import VERDICTS
 from gpuplanner.ui.table.columns import NOTHING, Column, Look, figure_column, number_column
 from gpuplanner.ui.table.source import PlainRow
 from gpuplanner.ui.tokens import Verdict
+from gpuplanner.ui.widgets.figure_label import spread_text
 from gpuplanner.units import GB, GIB, HOURS_PER_MONTH, Display, MemoryConvention, Unit, digits
 from gpuplanner.workload.plan import MachineChoice, Objective, Plan
 
@@ -252,15 +253,31 @@ def _machine_look(value: Any, appearance: Appearance) -> Look:
     offer = appearance.said(machine_offer(machine))
     way = " · ".join(appearance.said(part) for part in way_parts(value.candidate.way))
     tip = [machine_title(machine), offer, way, appearance.text(f"fit.{value.candidate.fit.name.lower()}")]
+    if value.candidate.may_miss:
+        tip.append(appearance.text("fit.may_miss"))
+    tip += _ranges(value.candidate, appearance)
     if own is not None and own.fact is not None:
         source = own.fact.source
         tip.append(appearance.text("planui.measured_by_you.tip", file=source.citation, date=source.date))
         offer = f"{appearance.said(value.candidate.own_mark or '')} · {offer}"
     tip.append(appearance.text("planui.pin.tip"))
-    mark = "" if VERDICTS[value.candidate.fit] is Verdict.PASS else "!"
+    calm = VERDICTS[value.candidate.fit] is Verdict.PASS and not value.candidate.may_miss
+    mark = "" if calm else "!"
     return Look(
         machine_title(machine), offer, mark=mark, tip="\n".join(t for t in tip if t), check=value.pinned, strong=False
     )
+
+
+def _ranges(candidate: Candidate, appearance: Appearance) -> list[str]:
+    """Each number that is not exact with its range, a line each."""
+    units = dict(_metrics(candidate.plan.workload.kind))
+    lines = []
+    for name, ends in candidate.ranges.items():
+        if name in units and name in candidate.metrics:
+            value = candidate.metrics[name]
+            spread = spread_text(appearance, value, ends, units[name])
+            lines.append(f"{appearance.text(_title(name))} {appearance.show(value, units[name])} ({spread})")
+    return lines
 
 
 def _machine_plain(value: Any, _display: Display) -> str:
