@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from pydantic import ValidationError
+
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.engine.machine import Machine
@@ -10,7 +12,8 @@ from gpuplanner.engine.own_links import OwnLink
 from gpuplanner.engine.own_measurements import OwnMeasurement, checked, factors_of, site_of
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.workload.measurement_log import MeasuredRun
-from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.plan import MachineChoice, Plan
+from gpuplanner.workload.plan_text import first_problem
 
 NEAR_LOAD = 1.1
 """A load that a file says and the plan has otherwise by more than this is the file's."""
@@ -49,12 +52,21 @@ def run_of_plan(
     return Understood(kept, factors_of(kept, made), made)
 
 
+def machine_of_links(run: MeasuredRun, name: str, gpu_id: str) -> MachineChoice:
+    """The node whose links were measured. Raises InputError for a table of several, of one GPU, or of too many."""
+    ranks = round(run.load["ranks"])
+    if run.load["nodes"] != 1 or ranks < 2:
+        raise InputError(msg("own.link.one_node", file=name))
+    try:
+        return MachineChoice(gpu_id=gpu_id, gpus=ranks, per_node=ranks)
+    except ValidationError as fault:
+        raise InputError(first_problem(fault, name)) from None
+
+
 def links_of_run(
     run: MeasuredRun, name: str, date: str, machine: Machine, efficiencies: Efficiencies, id_of: Callable[..., str]
 ) -> Understood:
-    """The measured links of a machine of one node. Raises InputError where the table is of several, or of another."""
-    if run.load["nodes"] != 1:
-        raise InputError(msg("own.link.one_node", file=name))
+    """The measured links of the machine of `machine_of_links`. Raises InputError where the table is of another."""
     rate, message_bytes, ranks = run.metrics["bus_bytes_per_s"], run.load["bytes"], run.load["ranks"]
     site = site_of(machine)
     measured = {"bus_bytes_per_s": rate, "message_bytes": message_bytes, "ranks": ranks}
@@ -65,7 +77,7 @@ def links_of_run(
 def plan_of_run(plan: Plan, run: MeasuredRun, name: str) -> Plan:
     """The plan with the load that the file says.
 
-    Raises InputError where the plan is of other work, or names no machine.
+    Raises InputError where the plan is of other work, names no machine, or can have no such load.
     """
     if plan.workload.kind != run.kind:
         what, of = msg(f"own.kind.{run.kind}"), msg(f"planui.kind.{plan.workload.kind}")
@@ -83,7 +95,10 @@ def plan_of_run(plan: Plan, run: MeasuredRun, name: str) -> Plan:
         load["request_rate"] = None
     content = plan.model_dump(mode="json")
     content["workload"] |= load
-    return Plan.model_validate(content)
+    try:
+        return Plan.model_validate(content)
+    except ValidationError as fault:
+        raise InputError(first_problem(fault, name)) from None
 
 
 def _differs(planned: float | None, said: float) -> bool:
