@@ -74,7 +74,7 @@ def test_the_ranking_marks_old_prices(page):
 def test_the_cost_says_that_a_price_is_undated(page, workspace, appearance):
     machine = workspace.machine(MachineChoice(instance_id="aws/p4d.24xlarge"))
     undated = replace(machine, price=replace(machine.price, date=""))
-    assert price_note(undated, appearance).endswith("undated")
+    assert price_note(undated, appearance).endswith("the price has no date")
     assert price_note(replace(machine, price=None), appearance) == ""
 
 

@@ -22,6 +22,12 @@ def real(tmp_path):
 
 
 @pytest.fixture
+def open_page(real, open_page):
+    """The pages of the package, which end before the store does."""
+    return open_page
+
+
+@pytest.fixture
 def own_dir(data_dir):
     return data_dir / "own"
 
