@@ -15,8 +15,10 @@ from gpuplanner.ui.plan_place.edits import applies, suggestion, value_of, with_c
 from gpuplanner.ui.plan_place.undo import UndoStack
 from gpuplanner.ui.plan_place.wizard.fields import all_fields
 from gpuplanner.units import Display
+from gpuplanner.workload.diffusion import Diffusion
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import WORKLOADS, MachineChoice, Plan, model_of
+from gpuplanner.workload.science import Science
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Method, Training
 from gpuplanner.workload.wizard import models_of
@@ -141,6 +143,10 @@ def test_goals_are_not_those_of_another_kind():
     trained = Plan(workload=Training(model=RUNS, tokens=1e9, deadline_s=43_200))
     images: Any = with_kind(trained, "diffusion").workload
     assert images.deadline_s is None
+    simulated: Any = with_kind(Plan(workload=Diffusion(steps=40, frames=16)), "science").workload
+    assert simulated.steps is None, "the steps of an image are no steps to be done"
+    drawn: Any = with_kind(Plan(workload=Science(steps=5000)), "diffusion").workload
+    assert drawn.steps is None
 
 
 @pytest.mark.parametrize("target", WORKLOADS)
