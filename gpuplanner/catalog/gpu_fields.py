@@ -92,7 +92,7 @@ GPU_TEXTS = {
 PCIE_X16_BYTES_PER_S = {1: 4.0e9, 2: 8.0e9, 3: 15.75e9, 4: 31.5e9, 5: 63.0e9, 6: 121.0e9}
 """One way over 16 lanes after line coding, by generation (PCI Express base specifications)."""
 
-_WORDS: dict[str, tuple[str, StrEnum]] = {
+_WORDS: dict[str, tuple[str, StrEnum | None]] = {
     **{word.value.casefold(): ("density", word) for word in Density},
     **{word.value.casefold(): ("accumulate", word) for word in Accumulate},
     **{word.value.casefold(): ("pipe", word) for word in Pipe},
@@ -105,8 +105,13 @@ BASIS_WORDS = tuple(_WORDS)
 
 
 def with_words(basis: Basis, words: Iterable[str]) -> Basis:
-    """A basis with what these words say instead. Raises KeyError for a word that is none of `BASIS_WORDS`."""
+    """A basis with what these words say instead. Raises KeyError for a word that is none of `BASIS_WORDS`.
+
+    Vector units add up in the format that they multiply, so that FP32 accumulation never goes without saying there.
+    """
     changes = dict(_WORDS[word.casefold()] for word in words)
+    if changes.get("pipe") is Pipe.VECTOR:
+        changes.setdefault("accumulate", None)
     return replace(basis, **changes) if changes else basis  # type: ignore[arg-type]  # each value is of its field, which mypy cannot see
 
 
@@ -119,4 +124,5 @@ def is_plain(basis: Basis, field: NumberField) -> bool:
     plain = field.basis
     if plain.direction is Direction.BOTH_WAYS:
         return False
-    return replace(basis, pipe=plain.pipe) == plain
+    vector = basis.pipe is Pipe.VECTOR
+    return replace(basis, pipe=plain.pipe, accumulate=plain.accumulate if vector else basis.accumulate) == plain

@@ -10,7 +10,7 @@ from gpuplanner.catalog.files.yaml_file import parse_yaml
 from gpuplanner.catalog.gpu_fields import BASIS_WORDS, GPU_NUMBERS, PCIE_X16_BYTES_PER_S, with_words
 from gpuplanner.catalog.gpus import read_gpu, slug
 from gpuplanner.catalog.problems import Problem
-from gpuplanner.facts import Density, Direction, Per, Source
+from gpuplanner.facts import Accumulate, Density, Direction, Per, Source
 
 P = GpuProperty
 SOURCES = {name: Source(name, f"Source {name}") for name in ("a", "b", "c", "pcie")}
@@ -122,3 +122,10 @@ def test_every_word_of_a_basis_changes_one_part_of_it():
 def test_ids_are_slugs():
     assert slug("NVIDIA H100 SXM5 (80 GB)") == "nvidia-h100-sxm5-80-gb"
     assert slug("华为 昇腾 910B") == "华为-昇腾-910b"
+
+
+def test_vector_units_have_no_fp32_accumulation_unless_it_is_said():
+    gpu, _ = read("also: [{basis: [vector], fp16_tflops: 78}, {basis: [vector, fp16], fp16_tflops: 79}]\n")
+    known = gpu.known(P.FP16_FLOP_PER_S)
+    said = {fact.value: fact.basis.accumulate for fact in (known.fact, *known.others)}
+    assert said == {78e12: None, 79e12: Accumulate.FP16}

@@ -91,7 +91,9 @@ def test_the_plain_figure_is_dense_one_way_for_one_gpu(catalog):
             assert basis.per is Per.GPU, where
             assert basis.density is not Density.SPARSE, where
             assert basis.direction is not Direction.BOTH_WAYS, where
-            wanted = Accumulate.FP16 if name is P.FP16_ACC16_FLOP_PER_S else Accumulate.FP32
+            # Vector units add up in the format that they multiply.
+            half = name is P.FP16_ACC16_FLOP_PER_S or (name is P.FP16_FLOP_PER_S and basis.pipe is Pipe.VECTOR)
+            wanted = Accumulate.FP16 if half else Accumulate.FP32
             assert basis.accumulate in {None, wanted}, where
     assert catalog.gpus["nvidia-p100-sxm2-16gb"].known(P.FP16_FLOP_PER_S).fact.basis.pipe is Pipe.VECTOR
 

@@ -1,13 +1,17 @@
 import threading
+from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from gpuplanner.catalog.search import EntryKind
 from gpuplanner.messages import msg
 from gpuplanner.store.settings import LANGUAGE, THEME
+from gpuplanner.ui.catalog_place.place import EntryProvider
 from gpuplanner.ui.palette.items import PaletteItem, match
+from gpuplanner.ui.palette.providers import SettingProvider
 from gpuplanner.ui.palette.search import PaletteSearch
 
 
@@ -36,6 +40,9 @@ class Fruits:
         ("sxm h100", "NVIDIA H100 SXM5", True),
         ("Ｈ１００", "NVIDIA H100 SXM5", True),
         ("h200", "NVIDIA H100 SXM5", False),
+        ("pretrain", "Pre-train a 7B model", True),
+        ("pre-train", "Pretrain a 7B model", True),
+        ("sxm4", "A100-SXM4-40GB", True),
         ("显存", "显存", True),
         ("cafe", "Café", True),
         ("", "anything", True),
@@ -46,7 +53,7 @@ def test_matching(query, text, hit):
 
 
 def test_the_better_match_comes_first():
-    texts = ["dark", "darkness", "set it to dark", "endarken"]
+    texts = ["dark", "set it to dark", "Darknet-53", "set a darkness", "endarken"]
     assert sorted(texts, key=lambda text: -match("dark", text)) == texts
     assert match("gpu", "", "GPU") == 1
 
@@ -87,6 +94,14 @@ def test_it_finds_in_both_languages(view, settings):
     assert "GPU memory (VRAM)" in titles(view)
     view._field.setText("显存")
     assert titles(view)[0] == "GPU memory (VRAM)"
+
+
+def test_a_command_with_the_very_word_comes_before_an_entry_that_begins_so(appearance):
+    hit = SimpleNamespace(kind=EntryKind.MODEL, id="darknet-53", detail="", title=lambda _language: "Darknet-53")
+    index = SimpleNamespace(search=lambda *_asked: [hit])
+    entries = EntryProvider(appearance, SimpleNamespace(index=index), lambda _location: None).find("dark")
+    commands = [item for item in SettingProvider(appearance).find("dark") if item.id == f"setting.{THEME.key}.dark"]
+    assert 0 < entries[0].score < commands[0].score
 
 
 def test_it_works_by_keyboard_alone(view):

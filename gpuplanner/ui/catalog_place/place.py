@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpuplanner.catalog.search import EntryKind
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.palette.items import PaletteItem, PaletteProvider, match
+from gpuplanner.ui.palette.items import PaletteItem, PaletteProvider, has_words, match
 from gpuplanner.ui.places import Context, Location, Page, Place
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 CATALOG_PLACE = "catalog"
 _ICONS = {EntryKind.GPU: "gpu", EntryKind.INSTANCE: "cloud", EntryKind.MODEL: "box"}
 _FOUND = 12
-_BY_NAME, _OTHERWISE = 0.95, 0.6
+_BY_WORD, _BY_PART, _OTHERWISE = 0.95, 0.88, 0.6
+"""A name with a whole word of what was typed stands before commands that have only a part of it, and behind others."""
 """An entry that is called so goes before a word of the glossary; one that only has to do with it comes after."""
 
 
@@ -65,7 +66,13 @@ class EntryProvider:
                 partial(self._go, Location(CATALOG_PLACE, f"{hit.kind.value}/{hit.id}")),
                 note=hit.detail,
                 icon=_ICONS[hit.kind],
-                score=(_BY_NAME if match(query, hit.title(self._appearance.language)) else _OTHERWISE) - 0.01 * rank,
+                score=_score(query, hit.title(self._appearance.language)) - 0.01 * rank,
             )
             for rank, hit in enumerate(hits)
         ]
+
+
+def _score(query: str, name: str) -> float:
+    if has_words(query, name):
+        return _BY_WORD
+    return _BY_PART if match(query, name) else _OTHERWISE

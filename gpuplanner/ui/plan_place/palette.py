@@ -13,7 +13,7 @@ _AT_MOST = 30
 
 
 class PlanProvider:
-    """Plans by their name, the last opened first; presets by their name in both languages."""
+    """Plans by their name, the last opened first; presets by their name in both languages and by their id."""
 
     group = msg("planui.palette")
     in_background = True
@@ -56,7 +56,7 @@ class PlanProvider:
                 partial(self._go, Location(self._place, PRESET + name)),
                 note=note,
                 icon="flag",
-                score=match(query, *self._appearance.texts(msg(f"preset.{name}"))) * 0.9,
+                score=match(query, name, *self._appearance.texts(msg(f"preset.{name}"))) * 0.9,
             )
             for name in names
         ]

@@ -20,3 +20,9 @@ def test_plans_and_presets_are_found(appearance, workspace, went):
     chinese = max(provider.find("长文档"), key=lambda item: item.score)
     chinese.run()
     assert went[-1] == Location("plan", "preset/documents-32b")
+
+
+def test_a_preset_is_found_by_the_id_that_the_command_line_has(appearance, workspace, went):
+    context: Any = SimpleNamespace(appearance=appearance, workspace=workspace, go=went.append)
+    best = max(PlanProvider(context, "plan").find("chat-70b"), key=lambda item: item.score)
+    assert best.id == "preset.chat-70b"
