@@ -13,6 +13,7 @@ from pathlib import Path
 import yaml
 
 from gpuplanner.catalog.entries import Gpu
+from gpuplanner.catalog.files.yaml_file import LOADER
 from gpuplanner.catalog.software import Software, read_software
 from gpuplanner.catalog.sources import shipped_sources
 from gpuplanner.facts import MissingFactError, Source
@@ -133,7 +134,7 @@ def read_efficiencies(folder: Path) -> Efficiencies:
     """
     tables: dict[str, tuple[_Entry, ...]] = {}
     for path in sorted(folder.glob("*.yaml")):
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER)  # noqa: S506 (it is a safe one)
         sources = shipped_sources(content["sources"])
         stated = {str(name): ValueKind.DEFAULT for name in content.get("defaults", ())}
         stated |= {str(name): ValueKind.DEFINED for name in content.get("definitions", ())}

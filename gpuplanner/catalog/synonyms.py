@@ -6,6 +6,8 @@ from pathlib import Path
 
 import yaml
 
+from gpuplanner.catalog.files.yaml_file import LOADER
+
 
 def folded(text: str) -> str:
     """Text as it is compared: case and width folded, spaces collapsed, characters that do not show left out."""
