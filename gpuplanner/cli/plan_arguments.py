@@ -134,6 +134,7 @@ def _set(content: dict[str, Any], change: str) -> None:
         if fault.message.id == "plan.number_too_long":
             raise
         value = given  # a word needs no quotes; what is no word either is refused where the field is checked
+    bare = value is given
     names = field.strip().split(".")
     if names[0] not in content:
         _refuse_elsewhere(names, content["workload"], given)
@@ -154,8 +155,8 @@ def _set(content: dict[str, Any], change: str) -> None:
                 raise InputError(msg("cli.set_unknown_field_near", field=field, name=name, near=near[0]))
             raise InputError(msg("cli.set_unknown_field", field=field))
         group = inner
-    if isinstance(value, str) and names[0] in _HAVE_NUMBERS:
-        value = number_of(value, names, str(content["workload"]["kind"]))
+    if bare and names[0] in _HAVE_NUMBERS:
+        value = number_of(given, names, str(content["workload"]["kind"]))
     if isinstance(group.get(names[-1]), list) and isinstance(value, str):
         value = [word.strip() for word in value.split(",") if word.strip()]
     group[names[-1]] = value

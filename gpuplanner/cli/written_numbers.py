@@ -6,19 +6,9 @@ from pydantic import BaseModel
 
 from gpuplanner.messages import InputError, msg, shortened
 from gpuplanner.quantities import written
-from gpuplanner.units import Unit
+from gpuplanner.workload.field_units import unit_of
 from gpuplanner.workload.plan import WORKLOADS, Constraints, MachineChoice
-from gpuplanner.workload.wizard import asked
 
-_OF_LIMITS = {
-    "budget_usd_per_month": Unit.MONEY,
-    "budget_usd_per_job": Unit.MONEY,
-    "memory_free_share": Unit.RATIO,
-    "max_gpus": Unit.COUNT,
-    "network_bits_per_s": Unit.BIT_PER_S,
-    "gpu_memory_at_least_bytes": Unit.BYTE,
-    "gpu_memory_at_most_bytes": Unit.BYTE,
-}
 _PARTS: dict[str, type[BaseModel]] = {"constraints": Constraints, "machine": MachineChoice}
 
 
@@ -32,15 +22,9 @@ def number_of(given: str, names: list[str], kind: str) -> Any:
     types = {info.annotation, *get_args(info.annotation)} if info is not None else set()
     if not types & {int, float}:
         return given
-    unit = _unit_of(owner, names[-1])
+    unit = unit_of(owner, names[-1])
     value = written(given, unit)
     if value is None:
         values = {"field": names[-1], "given": shortened(given, 40)}
         raise InputError(msg("cli.set_number", unit=msg(f"cli.number_in.{unit.name.lower()}"), **values))
     return int(value) if int in types and value.is_integer() else value
-
-
-def _unit_of(owner: type[BaseModel], name: str) -> Unit:
-    """The unit of a field that takes a number; a count where none is noted."""
-    noted = next((note.unit for field, _, note in asked(owner) if field == name), None)
-    return noted or _OF_LIMITS.get(name, Unit.COUNT)

@@ -197,7 +197,8 @@ def _unmet(
         yield from (msg("items.goal_unknown", metric=msg(f"metric.{goal.metric}")) for goal in time_goals(workload))
     if runs and result.saturated:
         most = str(show(float(result.request_per_s), Unit.REQUEST_PER_S, Display()))
-        yield msg("serving.saturated", rate=workload.request_rate or 0.0, most=most)
+        asked = show(workload.request_rate or 0.0, Unit.REQUEST_PER_S, Display()).number
+        yield msg("serving.saturated", rate=asked, most=most)
     yield from lengths_unmet(workload, model)
 
 

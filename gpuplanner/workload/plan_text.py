@@ -3,14 +3,17 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from gpuplanner.messages import InputError, Message, msg, nearest, shortened
+from gpuplanner.quantities import written
+from gpuplanner.units import Unit
+from gpuplanner.workload.field_units import unit_of
 from gpuplanner.workload.model_choice import ModelChoice
-from gpuplanner.workload.plan import Constraints, MachineChoice, Plan
+from gpuplanner.workload.plan import WORKLOADS, Constraints, MachineChoice, Plan
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
 
@@ -51,6 +54,13 @@ _FIELDS = {
     "training": tuple(Training.model_fields),
 }
 """The names of the fields by the part of a plan that they stand in, to tell which one was meant."""
+_OWNERS: Mapping[str, type[BaseModel]] = {
+    **{kind.model_fields["kind"].default: kind for kind in WORKLOADS},
+    "constraints": Constraints,
+    "machine": MachineChoice,
+}
+"""The types of the parts of a plan by how a problem names them."""
+_OF_NUMBERS = frozenset({"plan.problem.number", "plan.problem.whole_number"})
 _QUOTED = re.compile(r"'([^']*)'")
 _LIMIT_KEYS = ("ge", "gt", "le", "lt", "max_length", "expected", "expected_tags")
 _LONGEST_PLACE, _LONGEST_GIVEN = 120, 60
@@ -93,9 +103,13 @@ def first_problem(fault: ValidationError, name: str) -> Message:
     context = error.get("ctx", {})
     place = [str(p) for p in error["loc"] if p not in {"serving", "training"}]
     limit = next((_written(context[k]) for k in _LIMIT_KEYS if k in context), "")
-    given = shortened(repr(error.get("input")), _LONGEST_GIVEN)
+    given = _quoted(error.get("input"))
     kind = _PROBLEMS.get(error["type"], "plan.problem.other")
-    problem = _with_nearest(kind, error, limit, given) or msg(kind, limit=limit, given=given)
+    problem = (
+        _with_nearest(kind, error, limit, given)
+        or _with_unit(kind, error, given)
+        or msg(kind, limit=limit.replace("'", '"'), given=given)
+    )
     contradiction = context.get("error")
     return msg(
         "plan.bad_field",
@@ -103,6 +117,30 @@ def first_problem(fault: ValidationError, name: str) -> Message:
         field=shortened(" → ".join(place) or "plan", _LONGEST_PLACE),
         problem=contradiction.message if isinstance(contradiction, InputError) else problem,
     )
+
+
+def _quoted(given: Any) -> str:
+    """A value as the file has it, in JSON: true and {"a": 1}, not True and {'a': 1}."""
+    try:
+        text = json.dumps(given, ensure_ascii=False, default=str)
+    except RecursionError:
+        text = "…"
+    return shortened(text, _LONGEST_GIVEN)
+
+
+def _with_unit(kind: str, error: Any, given: str) -> Message | None:
+    """The problem with the unit that the field's number is in, where it was given as a text; else None."""
+    text, place = error.get("input"), [str(p) for p in error["loc"]]
+    owner = _OWNERS.get(place[-2]) if len(place) > 1 else None
+    if kind not in _OF_NUMBERS or not isinstance(text, str) or owner is None:
+        return None
+    unit = unit_of(owner, place[-1])
+    meant = written(text, unit)
+    in_unit = msg(f"plan.in_unit.{unit.name.lower()}")
+    if meant is not None and (meant.is_integer() or kind == "plan.problem.number"):
+        plain = str(int(meant)) if meant.is_integer() else _written(meant)
+        return msg("plan.problem.number_meant", unit=in_unit, given=given, meant=plain)
+    return None if unit is Unit.COUNT else msg("plan.problem.number_in", unit=in_unit, given=given)
 
 
 def _written(limit: Any) -> str:
@@ -118,11 +156,11 @@ def _with_nearest(kind: str, error: Any, limit: str, given: str) -> Message | No
         near = nearest(str(error["loc"][-1]), _FIELDS[_group(error["loc"])], 1)
     elif kind == "plan.problem.choice":
         tag = error.get("ctx", {}).get("tag")
-        given = repr(tag) if tag is not None else given
+        given = _quoted(tag) if tag is not None else given
         near = nearest(str(tag or error.get("input")), _QUOTED.findall(limit), 1)
     else:
         near = []
-    return msg(f"{kind}_near", limit=limit, given=given, near=near[0]) if near else None
+    return msg(f"{kind}_near", limit=limit.replace("'", '"'), given=given, near=near[0]) if near else None
 
 
 def _group(place: Sequence[str | int]) -> str:

@@ -46,7 +46,7 @@ def test_a_printed_unit_is_taken(user_home, capsys, monkeypatch, preset, field, 
     ("change", "unit"),
     [
         ("host_memory_bytes_per_s=100 apples", "bytes a second"),
-        ("acceptance_rate=often", "per cent"),
+        ("acceptance_rate=often", "percentage"),
         ("input_tokens=1 GiB", "tokens"),
         ("constraints.budget_usd_per_month=lots", "US dollars"),
     ],
@@ -84,11 +84,11 @@ def test_every_unit_of_a_field_has_a_name(language):
 
 
 def test_the_limits_of_a_plan_that_are_numbers_have_a_unit():
-    from gpuplanner.cli.written_numbers import _OF_LIMITS
+    from gpuplanner.workload.field_units import LIMIT_UNITS
 
     numbers = {n for n, i in Constraints.model_fields.items() if {"int", "float"} & set(str(i.annotation).split(" | "))}
     plain = {n for n, i in Constraints.model_fields.items() if i.annotation in {int, float}}
-    assert numbers | plain <= set(_OF_LIMITS)
+    assert numbers | plain <= set(LIMIT_UNITS)
 
 
 @pytest.mark.parametrize("given", ["1 GB", "12", "words", "nan ms"])

@@ -64,7 +64,10 @@ def test_what_is_not_a_plan_is_said_in_one_sentence(tmp_path: Path, content: str
     ("change", "says"),
     [
         ({"input_tokens": 0}, "workload → input_tokens must be at least 1 (it is 0)"),
-        ({"input_tokens": "many"}, "workload → input_tokens must be a whole number (it is 'many')"),
+        (
+            {"input_tokens": "many"},
+            'workload → input_tokens must be a number of tokens, without unit or quotes (it is "many")',
+        ),
         ({"concurency": 3}, "workload → concurency is not a field"),
         ({"server": "ollama"}, "workload → server must be one of"),
         ({"kind": "baking"}, "workload must be one of"),

@@ -7,11 +7,13 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from gpuplanner.messages import InputError, Language, Translator
+from gpuplanner.workload.field_units import LIMIT_UNITS
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import WORKLOADS, Constraints, MachineChoice, Plan
 from gpuplanner.workload.plan_text import parse_json, parse_plan, plan_from_data
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
+from gpuplanner.workload.wizard import asked
 
 ENGLISH = Translator(Language.ENGLISH)
 SERVING: dict[str, Any] = {"format": "gpuplan/1", "workload": {"kind": "serving", "model": {"catalog_id": "m"}}}
@@ -155,3 +157,49 @@ def _shape() -> dict[str, Any]:
     attention = {"kind": "full", "heads": 4, "kv_heads": 4, "head_dim": 16, "parameters": 1000}
     group = {"count": 2, "attention": attention, "mlp": {"intermediate": 64, "parameters": 1000}}
     return {"name": "x", "family": "x", "hidden": 64, "vocabulary": 100, "groups": [group]}
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "given", "unit", "meant"),
+    [
+        ("serving", "host_memory_bytes_per_s", "100 MB/s", "bytes a second", "100000000"),
+        ("serving", "acceptance_rate", "70%", "share", "0.7"),
+        ("serving", "input_tokens", "20k", "tokens", "20000"),
+        ("serving", "tpot_goal_s", "50 ms", "seconds", "0.05"),
+        ("constraints", "budget_usd_per_month", "2k", "US dollars", "2000"),
+        ("constraints", "gpu_memory_at_least_bytes", "80 GB", "bytes", "80000000000"),
+    ],
+)
+def test_a_number_with_a_unit_is_refused_with_the_unit_of_the_field_and_what_to_write(group, name, given, unit, meant):
+    said = sentence(with_number(group, name, json.dumps(given)))
+    assert unit in said
+    assert f'"{given}"' in said
+    assert said.endswith(f"write {meant}.")
+    again = with_number(group, name, meant)
+    assert parse_plan(again, "my.gpuplan")
+
+
+def test_a_text_that_is_no_number_is_refused_with_the_unit_of_the_field():
+    assert "bytes a second" in sentence(with_number("serving", "host_memory_bytes_per_s", '"fast"'))
+
+
+@pytest.mark.parametrize("language", Language)
+def test_every_unit_of_a_field_has_a_name_for_files(language):
+    units = {note.unit for kind in WORKLOADS for _, _, note in asked(kind) if note.unit} | set(LIMIT_UNITS.values())
+    assert all(Translator(language).has(f"plan.in_unit.{unit.name.lower()}") for unit in units)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("workers", "true"), ("model", "null"), ("draft_model", '{"a": [1, false]}'), ("server", '"vlm"')],
+)
+def test_a_value_is_quoted_as_the_file_has_it(name, given):
+    content = {**SERVING, "workload": {**SERVING["workload"], name: json.loads(given)}}
+    said = sentence(json.dumps(content))
+    assert f"(it is {given})" in said
+    assert "'" not in said
+
+
+@pytest.mark.parametrize("depth", [50, 400, 900])
+def test_a_deep_value_is_refused_in_a_sentence(depth):
+    sentence(with_number("serving", "draft_model", "[" * depth + "]" * depth))

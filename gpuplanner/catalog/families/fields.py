@@ -3,6 +3,7 @@
 Every refusal is an InputError that names the family, the field as it stands in the file, and what is wrong with it.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -206,5 +207,5 @@ def shown(value: object) -> str:
         return f"[… {len(value)}]"
     if isinstance(value, Mapping):
         return "{…}"
-    text = repr(value) if isinstance(value, str) else str(value)
+    text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
