@@ -1,12 +1,21 @@
 """An estimate as lines of text for a terminal: verdict first, then memory, time, figures, host and what to change."""
 
 from collections.abc import Iterator
-from dataclasses import replace
-from math import floor, inf, log
+from math import inf, log
 
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context
-from gpuplanner.engine.estimate import GOAL_UNKNOWN, MAY_NOT_RUN, NEVER_RUNS, Estimate, Fit, Outcome, Phase, Way
+from gpuplanner.engine.estimate import (
+    GOAL_UNKNOWN,
+    MAY_NOT_RUN,
+    NEVER_RUNS,
+    Estimate,
+    Fit,
+    Outcome,
+    Phase,
+    Way,
+    in_whole,
+)
 from gpuplanner.engine.goals import may_miss
 from gpuplanner.engine.machine import Machine
 from gpuplanner.figures import Figure
@@ -25,8 +34,6 @@ OUTCOME_MARKS = {
     Outcome.DOES_NOT_FIT: FAIL,
 }
 _SMALLEST_SHARE = 0.001
-WHOLE = frozenset({"max_concurrency"})
-"""Counts of things that are there whole or not at all."""
 NEAREST_RULES = 2
 """Rules of thumb that are shown beside one need."""
 
@@ -175,17 +182,12 @@ def _time(estimate: Estimate, context: Context) -> Iterator[str]:
 
 
 def _metrics(estimate: Estimate, context: Context) -> Iterator[str]:
-    metrics = ((name, _whole(f) if name in WHOLE else f) for name, f in estimate.metrics.items())
+    metrics = ((name, in_whole(name, figure)) for name, figure in estimate.metrics.items())
     rows = [
         [context.text(f"metric.{name}"), context.number(f.value, f.unit), context.range(f), certainty(f, context)]
         for name, f in metrics
     ]
     yield from columns(rows, right=(1,))
-
-
-def _whole(figure: Figure) -> Figure:
-    """The figure in whole ones: what fits in part does not fit."""
-    return replace(figure, value=floor(figure.value), low=floor(figure.low), high=floor(figure.high))
 
 
 def certainty(figure: Figure, context: Context) -> str:
@@ -246,7 +248,8 @@ def _changes(estimate: Estimate, context: Context) -> Iterator[str]:
             number = context.number(change.headline.value, change.headline.unit)
             headline = f"{context.text(f'metric.{change.headline_id}')} {number}"
         free = context.text("cli.free", amount=context.number(change.free_bytes, Unit.BYTE))
-        rows.append([OUTCOME_MARKS[change.outcome], context.text(change.what), free, headline])
+        less = context.text("change.gives_up") if change.gives_up else ""
+        rows.append([OUTCOME_MARKS[change.outcome], context.text(change.what), free, headline, less])
     yield from columns(rows)
 
 

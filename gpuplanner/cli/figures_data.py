@@ -121,6 +121,7 @@ def _change(change: Change, translator: Translator) -> dict[str, Any]:
     return {
         "what": message_data(change.what, translator),
         "fit": change.fit.value,
+        "gives_up": change.gives_up,
         "free_bytes": change.free_bytes,
         "headline": {"id": change.headline_id} | figure_data(change.headline) if change.headline else None,
         "plan": change.plan.model_dump(mode="json", exclude_defaults=True),

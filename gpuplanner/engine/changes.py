@@ -1,7 +1,8 @@
 """The smallest changes that would make a plan work, each tried by estimating it anew. Proposes nothing untried.
 
-A change is kept when with it the run fits (or fits better than tight) and all goals are met. They come in the order in
-which a person would try them: settings first, then precision and method, then more or other GPUs, the smallest first.
+A change is kept when with it the run fits (or fits better than tight) and all goals are met. What keeps everything that
+was asked comes first, in the order in which a person would try it: settings, then precision, then more or other GPUs,
+the smallest first. What gives up a part of it (fewer requests, shorter ones, another method) comes last and says so.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,6 +32,10 @@ OPEN_EFFORT, RATE_EFFORT = 2, 4
 SUPPORT = "limits.support."
 """Begins the ids of what `support.py` says."""
 GOODNESS = {Fit.DOES_NOT_FIT: 0, Fit.TIGHT: 1, Fit.FITS: 2}
+GIVING_UP = frozenset(
+    {"change.concurrency", "change.length", "change.sequence", "change.lora", "change.qlora", "change.resolution"}
+)
+"""Changes after which less is done than was asked for."""
 PILED_UP = frozenset({"change.micro_batch"})
 """Changes that are made as large as can be when several have to come together."""
 Try = Callable[[Proposal], Estimate | None]
@@ -67,7 +72,10 @@ def advised(
 
     settings = tuple(_settings(made, within(MOST_EFFORT)))
     machines = tuple(_machines(made, gpus, within(MOST_EFFORT)))
-    return replace(made, changes=(*settings[: MOST_CHANGES - len(machines)], *machines))
+    whole = [change for change in settings if not change.gives_up]
+    others = [change for change in settings if change.gives_up]
+    kept = (*whole[: MOST_CHANGES - len(machines)], *machines)
+    return replace(made, changes=(*kept, *others[: MOST_CHANGES - len(kept)]))
 
 
 def _effort_of(proposal: Proposal) -> int:
@@ -115,7 +123,16 @@ def _change(made: Estimate, proposal: Proposal, tried: Try) -> Change | None:
         return None
     name = headline_of(found)
     headline = found.metrics.get(name)
-    return Change(proposal.what, proposal.plan, found.fit, found.memory.free, headline, name, found.outcome)
+    return Change(
+        proposal.what,
+        proposal.plan,
+        found.fit,
+        found.memory.free,
+        headline,
+        name,
+        found.outcome,
+        _gives_up(proposal.what),
+    )
 
 
 def headline_of(made: Estimate) -> str:
@@ -148,6 +165,12 @@ def _only_room_is_asked(made: Estimate) -> bool:
     """Whether memory alone decides: it did not fit, and no time was asked for."""
     workload = made.plan.workload
     return made.fit is Fit.DOES_NOT_FIT and KINDS[workload.kind].room_is_all(workload)
+
+
+def _gives_up(what: Message) -> bool:
+    """Whether a change, or one of several together, does less than was asked for."""
+    parts = (value for value in what.values.values() if isinstance(value, Message))
+    return what.id in GIVING_UP or any(_gives_up(part) for part in parts)
 
 
 def _together(made: Estimate, tried: Try) -> Change | None:

@@ -1,8 +1,9 @@
 """The result of an estimate, as data: memory, time, limits, host needs, power and cost, each number a Figure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import floor
 
 from gpuplanner.engine.machine import Machine
 from gpuplanner.figures import Figure, Origin
@@ -129,7 +130,10 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of the plan that was tried and works: what (a message), the plan it makes, and what it comes to."""
+    """A change of the plan that was tried and works: what (a message), the plan it makes, and what it comes to.
+
+    `gives_up`: with it less is done than was asked for.
+    """
 
     what: Message
     plan: Plan
@@ -138,6 +142,7 @@ class Change:
     headline: Figure | None = None
     headline_id: str = ""
     outcome: Outcome = Outcome.FITS
+    gives_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +181,17 @@ MAY_NOT_RUN = frozenset({"limits.support.vendor", "limits.support.no_vendor", "l
 """Messages of `unmet` by which nobody knows whether it does."""
 GOAL_UNKNOWN = frozenset({"items.goal_unknown", "training.deadline_unknown"})
 """Messages of `unmet` by which nobody knows whether a goal is met."""
+
+
+WHOLE = frozenset({"max_concurrency"})
+"""Metrics that count what is there whole or not at all."""
+
+
+def in_whole(name: str, figure: Figure) -> Figure:
+    """A metric as it is shown: of what fits in whole ones only, what fits in part does not count."""
+    if name not in WHOLE:
+        return figure
+    return replace(figure, value=floor(figure.value), low=floor(figure.low), high=floor(figure.high))
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,10 +198,9 @@ def _more_sharding(made: Estimate, workload: Training) -> Iterator[tuple[Message
 def _more_gpus(made: Estimate) -> Iterator[Proposal]:
     machine = made.machine
     if machine.instance is None and machine.slice is None:
-        count = machine.gpus_per_node * 2
-        while machine.nodes == 1 and count <= LARGEST_NODE:
+        counts = range(machine.gpus_per_node + 1, LARGEST_NODE + 1) if machine.nodes == 1 else ()
+        for count in counts:
             yield from _on(made, partial(bare, machine.gpu, count))
-            count *= 2
     for factor in MORE_NODES:
         yield from _on(made, partial(with_nodes, machine, machine.nodes * factor))
 

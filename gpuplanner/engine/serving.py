@@ -54,7 +54,7 @@ from gpuplanner.engine.serving_remarks import borrowed_remarks, memory_reason, r
 from gpuplanner.engine.serving_trials import tried_numbers
 from gpuplanner.engine.verdict import usable_figure, verdict
 from gpuplanner.figures import Certainty, Figure, Rung
-from gpuplanner.messages import Message
+from gpuplanner.messages import Message, msg
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.serving import Serving
@@ -222,7 +222,11 @@ def _fit(
     lack = pool_lack(numbers, result.resident, result.places, offered, spreads.beside_weights)
     if lack is PoolLack.ONE_REQUEST:
         held = longest_request_tokens(model, server, way, numbers.cache_layers, numbers.pool_bytes)
-        return fit_with(fit, lack), memory_reason(result, memory, workload, share, float(held))
+        reason = memory_reason(result, memory, workload, share, float(held))
+        room = beside_weights(numbers) * (1 - spreads.beside_weights.low)
+        if numbers.pool_bytes > 0 and numbers.pool_bytes + room >= numbers.reserved_sequence_bytes:
+            reason = msg("serving.may_start", reason=reason)
+        return fit_with(fit, lack), reason
     if fit_with(fit, lack) is not fit or lack is PoolLack.PLACES:
         return Fit.TIGHT, memory_reason(result, memory, workload, share, waiting=lack is PoolLack.PLACES)
     return fit, reason

@@ -89,7 +89,7 @@ def test_settings_come_before_precision_and_both_before_other_machines(advise):
     ids = [change.what.id for change in made.changes]
     order = ["change.utilisation", "change.batched_tokens", "change.kv_precision", "change.weight_precision"]
     assert [i for i in ids if i in order] == order
-    assert ids[-1] == "change.machine"
+    assert [change.what.id for change in made.changes if not change.gives_up][-1] == "change.machine"
 
 
 def test_chunked_prefill_is_what_the_refused_length_needs(advise):
@@ -149,8 +149,10 @@ def test_two_settings_are_found_where_none_helps_alone(advise):
     )
     _, made = advise(workload, "nvidia-h100-sxm5-80gb", 1)
     assert made.fit is Fit.DOES_NOT_FIT
-    both = made.changes[0]
+    both = made.changes[-1]
     assert both.what.id == "change.and"
+    assert both.gives_up
+    assert [change.what.id for change in made.changes[:-1] if change.gives_up] == []
     assert both.plan.machine == made.plan.machine
     assert both.plan.workload.memory_utilisation == 0.95
     assert 1 < both.plan.workload.concurrency < 64
@@ -248,12 +250,37 @@ def test_a_smaller_micro_batch_is_tried_before_the_smallest(advise):
 def test_other_machines_come_last_the_smallest_first(advise, shipped_catalog):
     for case in CASES.values():
         _, made = advise(*case)
-        ids = [change.what.id for change in made.changes]
+        whole = [change for change in made.changes if not change.gives_up]
+        assert list(made.changes[: len(whole)]) == whole, (
+            "what gives up a part of what was asked comes after all others"
+        )
+        ids = [change.what.id for change in whole]
         machines = ids.count("change.machine")
         assert ids[len(ids) - machines :] == ["change.machine"] * machines
-        choices = [change.plan.machine for change in made.changes[len(ids) - machines :]]
+        choices = [change.plan.machine for change in whole[len(ids) - machines :]]
         sizes = [c.gpus * shipped_catalog.gpus[c.gpu_id].properties["memory_bytes"].value for c in choices]
         assert sizes == sorted(sizes)
+
+
+def test_the_fewest_gpus_that_carry_it_are_offered(advise, shipped_catalog, shipped_efficiencies):
+    workload = Serving(model=SMALL, input_tokens=1000, output_tokens=300, concurrency=300, tpot_goal_s=0.04)
+    _, made = advise(workload, "nvidia-l40s", 2)
+    offered = next(c for c in made.changes if c.what.id == "change.machine" and c.plan.machine.gpu_id == "nvidia-l40s")
+    assert 2 < offered.plan.machine.gpus <= 8
+    for fewer in range(3, offered.plan.machine.gpus):
+        machine = bare(shipped_catalog.gpus["nvidia-l40s"], fewer)
+        plan = made.plan.model_copy(update={"machine": choice_of(machine)})
+        subject = shipped_catalog.models[SMALL.catalog_id].architecture
+        found = estimate(plan, subject, machine, shipped_efficiencies)
+        assert found.unmet or found.fit is Fit.DOES_NOT_FIT
+
+
+def test_fewer_requests_are_marked_as_giving_up_what_was_asked(advise):
+    _, made = advise(Serving(model=SMALL, concurrency=256, tpot_goal_s=0.02), "nvidia-l40s", 2)
+    marked = {change.what.id: change.gives_up for change in made.changes}
+    assert marked["change.concurrency"]
+    assert not marked["change.machine"]
+    assert made.changes[-1].what.id == "change.concurrency"
 
 
 def test_what_nothing_mends_is_given_up_after_a_while(advise, monkeypatch):

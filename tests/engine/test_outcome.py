@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from gpuplanner.cli.main import main
-from gpuplanner.engine.estimate import Estimate, Fit, Goal, Outcome
+from gpuplanner.engine.estimate import Estimate, Fit, Goal, Outcome, in_whole
 from gpuplanner.engine.goals import may_miss
-from gpuplanner.messages import msg
+from gpuplanner.messages import Language, Translator, msg
+from gpuplanner.ui.plan_place.results.headlines import capacity
 from gpuplanner.workload.plan import MachineChoice
 from gpuplanner.workspace import Workspace
 
@@ -89,3 +90,28 @@ def test_the_command_says_it_first_and_leaves_with_one(user_home, capsys, lang, 
     assert capsys.readouterr().out.startswith(f"✗ {missed} · ")
     assert main(["--lang", lang, "estimate", "pretrain-7b", "--gpu", "H100 SXM5 80GB", "--gpus", "64"]) == 1
     assert capsys.readouterr().out.startswith(f"? {unknown} · ")
+
+
+def test_requests_that_fit_are_counted_in_whole_ones(workspace):
+    made = _made(workspace, "chat-8b", 1)
+    figure = made.metrics["max_concurrency"]
+    shown = next(headline.figure for headline in capacity(made) if headline.id == "metric.max_concurrency")
+    assert figure.value % 1 > 0
+    assert shown is not None
+    assert (shown.value, shown.low, shown.high) == (figure.value // 1, figure.low // 1, figure.high // 1)
+    assert in_whole("tpot_s", made.metrics["tpot_s"]) is made.metrics["tpot_s"]
+
+
+def test_a_pool_whose_range_passes_the_need_is_refused_with_a_word_of_that(workspace):
+    """The expected pool is too small; the better end of its range holds the request."""
+    asked = {"concurrency": 1, "max_length": None, "output_tokens": 500, "ttft_goal_s": None, "tpot_goal_s": None}
+    room = _made(workspace, "chat-70b", 1, **asked).metrics["kv_pool_tokens"]
+    assert room.low < room.value < room.high
+    near = int((room.value + room.high) / 2)
+    held = _made(workspace, "chat-70b", 1, **asked, input_tokens=near - 500)
+    far = _made(workspace, "chat-70b", 1, **asked, input_tokens=int(room.high * 1.5))
+    assert (held.fit, far.fit) == (Fit.DOES_NOT_FIT, Fit.DOES_NOT_FIT)
+    assert held.reason.id == "serving.may_start"
+    assert far.reason.id != "serving.may_start"
+    for language in Language:
+        assert Translator(language).text(held.reason)

@@ -56,5 +56,6 @@ def test_the_tooltip_of_a_machine_has_each_range(workspace, plan, appearance):
     candidate = workspace.search(plan, ranged=1).candidates[0]
     look = machine_columns("training")[0].look(MachineCell(candidate, pinned=False), appearance)
     assert look.mark == "!"
-    assert "May miss the goal" in look.tip
-    assert "27.8 d (23." in look.tip
+    tip = look.tip if isinstance(look.tip, str) else look.tip()
+    assert "May miss the goal" in tip
+    assert "27.8 d (23." in tip

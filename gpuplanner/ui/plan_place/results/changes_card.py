@@ -138,6 +138,8 @@ class ChangeRow(Clickable):
         if change.headline is not None:
             value = appearance.show(change.headline.value, change.headline.unit)
             parts.insert(0, f"{short_name_of(f'metric.{change.headline_id}', appearance)} {value}")
+        if change.gives_up:
+            parts.append(appearance.text("change.gives_up"))
         self._result = " · ".join(parts)
         fit = appearance.text(f"fit.{change.outcome.name.lower()}")
         self.setAccessibleName(f"{self.text()}; {fit}; {self._result}")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpuplanner.engine.cost import PER_THOUSAND
-from gpuplanner.engine.estimate import Estimate
+from gpuplanner.engine.estimate import Estimate, in_whole
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.figures import Figure
 from gpuplanner.ui.plan_place.results.figure_ids import NEEDED
@@ -57,4 +57,5 @@ def _known(estimate: Estimate, names: Sequence[str]) -> Sequence[Headline]:
 
 
 def _metric(estimate: Estimate, name: str) -> Headline:
-    return Headline(f"metric.{name}", estimate.metrics.get(name))
+    figure = estimate.metrics.get(name)
+    return Headline(f"metric.{name}", None if figure is None else in_whole(name, figure))
