@@ -14,13 +14,15 @@ from gpuplanner.engine.formulas.own_measurements import FOR_UNIT
 from gpuplanner.engine.links import Collective, reach
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.ranges import bounded
-from gpuplanner.facts import Fact, Source
+from gpuplanner.facts import Fact, MissingFactError, Source
 from gpuplanner.figures import Certainty, Figure, Origin
-from gpuplanner.messages import InputError, msg
+from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.units import Unit
 
 OF_LINKS = msg("own.origin_links")
 """What is said of the origin of a factor that measured links give."""
+PASSED_OVER = "own.passed_over"
+"""What the message is called that a measurement does not count."""
 FURTHEST = 20.0
 """Links of a machine with a fault may be slower by so much; beyond it the table is of another machine."""
 WITH_STEP: Mapping[str, Mapping[str, int]] = {
@@ -56,23 +58,43 @@ class OwnLink:
         link, share, latency = machine.link_bytes_per_s, found.share(self.ranks), found.latency(self.ranks)
         engine_s = float(all_reduce_seconds(self.message_bytes, self.ranks, link, share, latency))
         measured_s = 2.0 * (self.ranks - 1) / self.ranks * self.message_bytes / self.bus_bytes_per_s
-        factor = measured_s / engine_s
+        factor = measured_s / engine_s if engine_s > 0 else float("inf")
         if not 1 / FURTHEST <= factor <= FURTHEST:
             raise InputError(msg("own.link.too_far", file=self.name, factor=f"{factor:.2g}"))
         return factor
 
 
 def with_own_links(made: Estimate, own: Sequence[OwnLink], site: str, efficiencies: Efficiencies) -> Estimate:
-    """The estimate with the links as the latest measurement on this machine has them; unchanged where none is."""
+    """The estimate with the links as the latest measurement on this machine has them; unchanged where none is.
+
+    One that is too far from the engine now is passed over, and a remark says so.
+    """
     here = [link for link in own if link.site == site and link.ranks == made.machine.gpus_per_node]
     total = sum(part.figure.value for part in made.time)
     linked = sum(part.figure.value for part in made.time if part.limit is Limit.LINK)
     follows = WITH_STEP.get(made.plan.workload.kind)
     if not here or follows is None or not linked or not total:
         return made
-    link = max(here, key=lambda each: (each.date, each.id))
-    factor = link.factor(made.machine, efficiencies)
-    step = 1.0 + (factor - 1.0) * linked / total
+    for link in sorted(here, key=lambda each: (each.date, each.id), reverse=True):
+        try:
+            factor = link.factor(made.machine, efficiencies)
+        except (InputError, MissingFactError) as fault:
+            made = replace(made, remarks=(*made.remarks, passed_over(link.name, fault)))
+            continue
+        return _with_link(made, link, factor, linked / total, follows)
+    return made
+
+
+def passed_over(name: str, fault: InputError | MissingFactError) -> Message:
+    """That the measurement of this name does not count, and why. `fault`: what its check raised."""
+    if isinstance(fault, InputError) and fault.message.id.startswith("own."):
+        return msg(PASSED_OVER, file=name, why=fault.message)
+    return msg(PASSED_OVER, file=name, why=msg("own.run_unknown", file=name))
+
+
+def _with_link(made: Estimate, link: OwnLink, factor: float, share: float, follows: Mapping[str, int]) -> Estimate:
+    """`share`: of the time of a step, what the links limit."""
+    step = 1.0 + (factor - 1.0) * share
     changed = {name: _times(made.metrics[name], step**power) for name, power in follows.items() if name in made.metrics}
     parts = tuple(
         replace(part, figure=_times(part.figure, factor)) if part.limit is Limit.LINK else part for part in made.time

@@ -14,7 +14,7 @@ from gpuplanner.engine.estimate import Estimate, Part
 from gpuplanner.engine.formulas.own_measurements import FOR_UNIT
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.origins import Find
-from gpuplanner.engine.own_links import OwnLink, with_own_links
+from gpuplanner.engine.own_links import OwnLink, passed_over, with_own_links
 from gpuplanner.engine.ranges import bounded
 from gpuplanner.engine.serving_remarks import missed_goals
 from gpuplanner.engine.training_remarks import unmet as missed_deadline
@@ -124,7 +124,8 @@ def with_own(
 ) -> Estimate:
     """The estimate as the nearest of a person's measurements has it; unchanged where none is of its profile.
 
-    A measured run says more of a run than measured links do, so these count where no run was measured.
+    A measured run says more of a run than measured links do, so these count where no run was measured. What is too far
+    from the engine now, or of a run that cannot be estimated, is passed over, and a remark says so.
 
     `engine`: the estimate of another plan of the same subject on the same machine, without any measurement.
     """
@@ -132,11 +133,18 @@ def with_own(
     here = [m for m in own if isinstance(m, OwnMeasurement) and m.site == site and measurable(m)]
     found = [(m, near) for m in here if (near := nearness(m.plan, made.plan)) is not None]
     for measurement, near in sorted(found, key=lambda pair: (pair[1], _latest_first(pair[0].date), pair[0].id)):
-        of = engine(measurement.plan)
-        if of.way == made.way:
-            return _corrected(made, measurement, of, near == 1.0, efficiencies)
+        try:
+            of = engine(measurement.plan)
+            if of.way != made.way:
+                continue
+            # It may have been edited since it was kept, and the engine may have changed.
+            checked(measurement, of)
+        except (InputError, MissingFactError) as fault:
+            made = replace(made, remarks=(*made.remarks, passed_over(measurement.name, fault)))
+            continue
+        return _corrected(made, measurement, of, near == 1.0, efficiencies)
     linked = with_own_links(made, [m for m in own if isinstance(m, OwnLink)], site, efficiencies)
-    return linked if linked is made else replace(linked, unmet=tuple(_unmet(made, linked.metrics)))
+    return replace(linked, unmet=tuple(_unmet(made, linked.metrics))) if linked.own is not None else linked
 
 
 def site_of(machine: Machine) -> str:

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from gpuplanner.engine.own_links import OwnLink
 from gpuplanner.engine.own_measurements import OwnMeasurement
-from gpuplanner.messages import InputError, Message, msg, shortened
+from gpuplanner.messages import InputError, Message, is_text, msg, shortened
 from gpuplanner.paths import is_there
 from gpuplanner.workload.plan import Plan
 
@@ -114,7 +114,16 @@ def _read(path: Path) -> OwnMeasurement | OwnLink:
         return _measurement(path.stem, content)
     except OSError as fault:
         raise InputError(msg("own.cannot_read", file=path.name, reason=fault.strerror or str(fault))) from None
-    except (ValueError, KeyError, TypeError, RecursionError, ValidationError, InputError):
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+        ValidationError,
+        InputError,
+    ):
         raise InputError(msg("own.not_one", file=path.name)) from None
 
 
@@ -128,6 +137,8 @@ def _measurement(measurement_id: str, content: dict[str, Any]) -> OwnMeasurement
     name, date, site, used = str(content["name"]), str(content["date"]), str(content["site"]), content.get("used", True)
     if not isinstance(used, bool):
         raise TypeError(used)
+    if not is_text(name + date + site):
+        raise ValueError(name)
     if content["format"] == LINK_FORMAT:
         numbers = {number: measured[number] for number in LINK_NUMBERS}
         return OwnLink(measurement_id, name, date, site, **numbers, used=used)

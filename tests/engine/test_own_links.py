@@ -6,7 +6,7 @@ import pytest
 
 from gpuplanner.engine.estimate import Limit
 from gpuplanner.engine.explaining import explanation
-from gpuplanner.engine.own_links import OwnLink
+from gpuplanner.engine.own_links import PASSED_OVER, OwnLink
 from gpuplanner.engine.own_measurements import site_of
 from gpuplanner.messages import InputError
 from gpuplanner.store.own_measurements import keep_own, read_own
@@ -81,3 +81,17 @@ def test_what_cannot_be_of_this_machine_is_refused(workspace, link):
     assert far.value.message.id == "own.link.too_far"
     with pytest.raises(InputError):
         replace(link, ranks=1.0).factor(machine, workspace.efficiencies)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"bus_bytes_per_s": 1.0}, {"bus_bytes_per_s": 5e-324}, {"message_bytes": 1e308}, {"message_bytes": 5e-324}],
+)
+def test_what_was_edited_since_it_was_kept_is_passed_over_for_the_one_before(workspace, plan, link, changed):
+    own = measured(workspace, replace(link, **changed))
+    made = own.estimate(plan)
+    assert made.own is None
+    assert [remark.values["why"].id for remark in made.remarks if remark.id == PASSED_OVER] == ["own.link.too_far"]
+    assert replace(made, remarks=()) == replace(workspace.estimate(plan), remarks=())
+    keep_own(own.home, replace(link, id="89abcdef", date="2026-01-01"))
+    assert Workspace(own.home).estimate(plan).own is not None

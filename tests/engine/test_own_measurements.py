@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from gpuplanner.engine.explaining import explanation
-from gpuplanner.engine.own_measurements import LARGEST_FACTOR, OwnMeasurement, checked, site_of
+from gpuplanner.engine.own_links import PASSED_OVER
+from gpuplanner.engine.own_measurements import LARGEST_FACTOR, OwnMeasurement, checked, site_of, with_own
 from gpuplanner.figures import Certainty, Rung
-from gpuplanner.messages import InputError
+from gpuplanner.messages import InputError, msg
 from gpuplanner.store.own_measurements import keep_own
 from gpuplanner.workload.plan import MachineChoice
 from gpuplanner.workspace import Workspace
@@ -177,3 +178,40 @@ def test_a_pool_that_a_log_says_is_the_pool(workspace, plan):
     assert after.high / after.low <= before.high / before.low * (1 + 1e-9)
     assert own.estimate(plan).metrics["tpot_s"] == workspace.estimate(plan).metrics["tpot_s"]
     assert any(row.term == "own_factor" for row in explanation(own.explained(plan).metrics["kv_pool_tokens"]))
+
+
+def said_of(made):
+    """Why the measurements that were met do not count."""
+    return [remark.values["why"].id for remark in made.remarks if remark.id == PASSED_OVER]
+
+
+def without_said(made):
+    return replace(made, remarks=tuple(remark for remark in made.remarks if remark.id != PASSED_OVER))
+
+
+@pytest.mark.parametrize("rate", [5e-324, 1e-300, 1e15, 1e308])
+def test_one_that_was_edited_since_it_was_kept_is_passed_over_and_said(workspace, plan, rate):
+    own = kept(workspace, plan, {"output_tokens_per_s": rate})
+    for made, plain in ((own.estimate(plan), workspace.estimate(plan)), (own.explained(plan), None)):
+        assert made.own is None
+        assert said_of(made) == ["own.too_far"]
+        assert plain is None or without_said(made) == plain
+    assert said_of(own.advised(own.estimate(plan))) == ["own.too_far"]
+
+
+def test_where_the_nearest_is_passed_over_the_next_one_counts(workspace, plan):
+    own = kept(workspace, plan, {"output_tokens_per_s": 1e15})
+    keep_own(own.home, replace(own_of(workspace, plan), id="89abcdef", date="2026-01-01"))
+    made = Workspace(own.home).estimate(plan)
+    assert made.metrics["tpot_s"].value == pytest.approx(0.012)
+    assert said_of(made) == ["own.too_far"]
+
+
+def test_one_whose_run_cannot_be_estimated_any_more_is_passed_over_and_said(workspace, plan):
+    def engine(_plan):
+        raise InputError(msg("plan.not_a_plan", file="x"))
+
+    made = workspace.estimate(plan)
+    found = with_own(made, [own_of(workspace, plan)], workspace.efficiencies, engine)
+    assert said_of(found) == ["own.run_unknown"]
+    assert without_said(found) == made

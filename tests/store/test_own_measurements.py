@@ -1,5 +1,7 @@
 """A person's measurements on the disk: kept whole, read back as they were, what is broken passed over and said."""
 
+import json
+
 import pytest
 
 from gpuplanner.engine.own_measurements import OwnMeasurement
@@ -39,6 +41,26 @@ def test_a_broken_file_is_passed_over_and_said(tmp_path, measurement, content):
     found, wrong = read_own(tmp_path)
     assert found == (measurement,)
     assert [message.values["file"] for message in wrong] == ["deadbeef.json"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"measured": ["tpot_s"]},
+        {"measured": {"tpot_s": 10**400}},
+        {"measured": {"tpot_s": 0.0}},
+        {"name": "\ud83d"},
+        {"used": "yes"},
+        {"plan": {}},
+    ],
+)
+def test_a_file_with_a_damaged_field_is_passed_over_and_said(tmp_path, measurement, changed):
+    keep_own(tmp_path, measurement)
+    path = tmp_path / FOLDER / f"{measurement.id}.json"
+    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), **changed}), encoding="utf-8")
+    found, wrong = read_own(tmp_path)
+    assert found == ()
+    assert [message.values["file"] for message in wrong] == [path.name]
 
 
 def test_the_same_content_has_the_same_id(measurement):

@@ -15,14 +15,14 @@ from gpuplanner.engine.estimate import Estimate, Way
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import with_nodes
-from gpuplanner.engine.own_links import WITH_STEP, OwnLink
+from gpuplanner.engine.own_links import PASSED_OVER, WITH_STEP, OwnLink, passed_over
 from gpuplanner.engine.own_measurements import WAY, OwnMeasurement, measurable, nearness, site_of, with_own
 from gpuplanner.engine.search.checks import Array, Check, Failure, passing
 from gpuplanner.engine.search.result import Broken, Candidate
 from gpuplanner.engine.search.space import Computed, Space
 from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Figure, Origin
-from gpuplanner.messages import InputError
+from gpuplanner.messages import InputError, Message
 from gpuplanner.workload.plan import Plan
 
 OF_MEMORY = frozenset({Broken.MEMORY, Broken.HEADROOM})
@@ -49,7 +49,8 @@ class _Counted:
 class OwnRows:
     """The measurements that a search of this plan can meet. Made for one search.
 
-    `hardware_of`: what decides how fast a machine is for this plan.
+    `hardware_of`: what decides how fast a machine is for this plan. `passed_over`: that a measurement which was met
+    does not count, by its name.
     """
 
     def __init__(
@@ -71,7 +72,8 @@ class OwnRows:
         self._engine = KINDS[kind].estimate
         self._hardware_of = hardware_of
         self._counted: dict[_Key, _Counted] = {}
-        self._ways: dict[_Key, tuple[object, ...]] = {}
+        self._ways: dict[_Key, tuple[object, ...] | None] = {}
+        self.passed_over: dict[str, Message] = {}
 
     def counted(self, space: Space, machine: Machine, computed: Computed) -> Computed:
         """The ways of one machine, as measured those that were. Unchanged where nothing was measured of it."""
@@ -126,10 +128,14 @@ class OwnRows:
         def engine(plan: Plan) -> Estimate:
             return self._engine(plan, self._subject, candidate.machine, self._efficiencies)
 
-        def way(run: OwnMeasurement) -> tuple[object, ...]:
+        def way(run: OwnMeasurement) -> tuple[object, ...] | None:
             key = run.id, *self._hardware(candidate.machine)
             if key not in self._ways:
-                self._ways[key] = _degrees(engine(run.plan).way)
+                try:
+                    self._ways[key] = _degrees(engine(run.plan).way)
+                except (InputError, MissingFactError) as fault:
+                    self._ways[key] = None
+                    self.passed_over.setdefault(run.name, passed_over(run.name, fault))
             return self._ways[key]
 
         site = site_of(candidate.machine)
@@ -140,6 +146,9 @@ class OwnRows:
             return None
         made = engine(candidate.plan)
         own = with_own(made, [*here, *links], self._efficiencies, engine)
+        for remark in own.remarks:
+            if remark.id == PASSED_OVER:
+                self.passed_over.setdefault(str(remark.values["file"]), remark)
         return None if own.own is None else _Counted(dict(_factors(made, own)), own.metrics, own.own)
 
 

@@ -97,7 +97,7 @@ def search(
     rejections = furthest_first([*rejected, *(verdict for verdict in judged if isinstance(verdict, Rejection))])
     nearest = tuple(rejection for rejection in rejections if _wanted(asked, rejection))
     anywhere = KINDS[plan.workload.kind].unmet_anywhere(plan.workload, subject)
-    remarks = (*anywhere, *_remarks(asked, catalog))
+    remarks = (*anywhere, *_remarks(asked, catalog), *measured.passed_over.values())
     first = ranked(plan, candidates)
     known = () if stopped else _with_ranges(first[:ranged], subject, efficiencies, own, cancelled)
     return SearchResult((*known, *first[len(known) :]), rejections, computed, stopped, remarks, nearest)

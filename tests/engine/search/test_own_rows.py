@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpuplanner.engine.own_links import OwnLink
+from gpuplanner.engine.own_links import PASSED_OVER, OwnLink
 from gpuplanner.engine.own_measurements import OwnMeasurement, site_of
 from gpuplanner.engine.search.result import Broken
 from gpuplanner.store.own_measurements import keep_own
@@ -172,3 +172,19 @@ def test_offers_with_other_hosts_are_each_corrected_from_their_own_estimate(tmp_
     assert len({c.machine.host for c in marked}) > 1
     for candidate in marked:
         assert candidate.metrics["step_s"] == pytest.approx(own.estimate(candidate.plan).metrics["step_s"].value)
+
+
+def test_one_that_was_edited_since_it_was_kept_changes_no_row_and_is_said(tmp_path, plain, chat):
+    own = measured(tmp_path, plain, on(chat), {"output_tokens_per_s": 1e12})
+    result = own.search(chat)
+    assert [remark.values["file"] for remark in result.remarks if remark.id == PASSED_OVER] == ["bench.json"]
+    assert not [candidate for candidate in result.candidates if candidate.own is not None]
+    assert [c.metrics for c in result.candidates] == [c.metrics for c in plain.search(chat).candidates]
+
+
+def test_links_that_were_edited_since_they_were_kept_change_no_row_and_are_said(tmp_path, plain):
+    plan = workload_of(plain.presets["chat-70b"], tensor_parallel=8)
+    keep_own(tmp_path, OwnLink("0123abcd", "nccl.txt", "2026-05-01", f"1 x 8 {H100} switched", 1.0, 8e9, 8.0))
+    result = Workspace(tmp_path).search(plan)
+    assert [remark.values["file"] for remark in result.remarks if remark.id == PASSED_OVER] == ["nccl.txt"]
+    assert not [candidate for candidate in result.candidates if candidate.own is not None]
