@@ -69,4 +69,4 @@ class Synonyms:
 def read_synonyms(path: Path) -> Synonyms:
     """The synonyms that come with the app (`catalogs/names/synonyms.yaml`)."""
     with path.open("rb") as file:
-        return Synonyms(yaml.load(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))  # noqa: S506 (both are safe)
+        return Synonyms(yaml.load(file, Loader=LOADER))  # noqa: S506 (it is a safe one)
