@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpuplanner.messages import InputError
+from gpuplanner.messages import InputError, Message
 from gpuplanner.workload.measurement_log import parse_measurement
 from gpuplanner.workload.plan import MOST_PER_NODE, MachineChoice
 from gpuplanner.workspace import Workspace
@@ -38,9 +38,10 @@ def test_a_load_that_no_plan_can_have_is_named_with_its_value_and_bound(workspac
     assert message.id == "plan.bad_field"
     assert message.values["file"] == "bench"
     assert message.values["field"] == f"workload → {field}"
-    problem = message.values["problem"].values
-    assert problem["given"] == given
-    assert problem["limit"]
+    problem = message.values["problem"]
+    assert isinstance(problem, Message)
+    assert problem.values["given"] == given
+    assert problem.values["limit"]
 
 
 def table(ranks, hosts=1):
