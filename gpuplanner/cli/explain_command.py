@@ -34,8 +34,10 @@ def explain(options: argparse.Namespace, context: Context) -> int:
         return 0
     figure = figures.get(options.figure)
     if figure is None:
-        near = difflib.get_close_matches(options.figure, figures, n=8, cutoff=0.3) or list(figures)[:12]
-        raise InputError(msg("cli.explain.no_such_figure", name=shortened(options.figure, 60), known=", ".join(near)))
+        name = shortened(options.figure, 60)
+        if near := difflib.get_close_matches(options.figure, figures, n=3, cutoff=0.5):
+            raise InputError(msg("cli.explain.no_such_figure_near", name=name, near=", ".join(near)))
+        raise InputError(msg("cli.explain.no_such_figure", name=name, known=", ".join(list(figures)[:12])))
     if options.json:
         print_json(figure_data(figure) | {"name": options.figure, "derivation": derivation_data(figure, context)})
     else:

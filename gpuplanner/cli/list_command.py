@@ -31,9 +31,10 @@ def list_entries(options: argparse.Namespace, context: Context) -> int:
     table: str = options.table
     whole = options.csv or options.json
     named = options.columns.split(",") if options.columns else None
+    filters = _filters(options.filter, table, context)
     page = context.workspace.index.page(
         table,
-        _filters(options.filter, table, context),
+        filters,
         _sort(options.sort, table, context),
         limit=options.limit or (sys.maxsize if whole else SHOWN_ROWS),
         columns=[_known(name.strip(), table, context) for name in named or (() if whole else SHOWN_COLUMNS[table])]
@@ -47,6 +48,8 @@ def list_entries(options: argparse.Namespace, context: Context) -> int:
         _print_csv(page, context)
     else:
         _print_text(page, context)
+        if not page.rows:
+            _print_extents(table, filters, context)
     return 0 if page.rows else 1
 
 
@@ -108,6 +111,21 @@ def _print_text(page: Page, context: Context) -> None:
     print()
     said = "cli.list.some" if len(page.rows) < page.total else "cli.list.all"
     print(context.text(said, shown=f"{len(page.rows):,}", total=f"{page.total:,}"))
+
+
+def _print_extents(table: str, filters: Mapping[str, str], context: Context) -> None:
+    """In which unit the filtered columns of numbers are, and what they hold: most often one was given in another."""
+    named = [column.id for column in context.workspace.index.columns(table) if column.id in filters]
+    if not named:
+        return
+    whole = context.workspace.index.page(table, {}, [], limit=sys.maxsize, columns=named, display=context.display)
+    for at, column in enumerate(whole.columns):
+        numbers = [cell for row in whole.rows if isinstance(cell := row.cells[at], int | float)]
+        unit = header_unit(column, context.display).text
+        if column.kind is ColumnKind.NUMBER and numbers:
+            ends = {"low": _shown(column, min(numbers), context), "high": _shown(column, max(numbers), context)}
+            said = "cli.list.extent" if unit else "cli.list.extent_plain"
+            print(context.text(said, column=column.id, unit=unit, **ends))
 
 
 def _shown(column: Column, cell: Cell, context: Context) -> str:

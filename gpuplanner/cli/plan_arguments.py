@@ -76,6 +76,9 @@ def _named(name: str, context: Context) -> Plan:
         raise InputError(msg("cli.model_as_plan", file=shortened(name, 60)))
     if not is_there(Path(name)) and (near := nearest(name, context.workspace.presets)):
         raise InputError(msg("cli.no_such_plan_near", name=shortened(name, 60), near=near[0]))
+    if not is_there(Path(name)) and name == Path(name).stem:
+        known = ", ".join(context.workspace.presets)
+        raise InputError(msg("cli.no_such_plan", name=shortened(name, 60), known=shortened(known)))
     return read_plan(Path(name))
 
 

@@ -95,3 +95,15 @@ def test_a_slice_with_a_count_says_how_many(capsys):
     assert "3g.40gb" in out
     assert main(["catalog", "resolve", "A100 SXM4 80GB"]) == 0
     assert "of them" not in capsys.readouterr().out
+
+
+def test_a_filter_that_leaves_nothing_says_the_unit_and_what_the_column_holds(capsys):
+    """A number without a unit is in the column's, which is easily missed: 1e12 parameters are written 1000B."""
+    code, out = listed(capsys, "models", "--filter", "parameters>=1e12")
+    assert code == 1
+    assert "parameters is in B and goes from 0.00159 to 2,800" in out
+    code, out = listed(capsys, "models", "--filter", "parameters>=1000B")
+    assert code == 0
+    code, out = listed(capsys, "gpus", "--filter", "vendor=nobody", "--filter", "sms>=1000000")
+    assert "sms goes from" in out
+    assert "vendor" not in out

@@ -21,6 +21,8 @@ ESTIMATE = ("estimate", "chat-8b", "--gpu", "L4")
         (("estimate", "chat-8b", "--model", "Qwen2.5-7b-instuct"), "Qwen2.5-7B"),
         (("catalog", "show", "A10O 80GB"), "A100"),
         (("estimate", "chat-70"), "chat-70b"),
+        (("estimate", "nosuch"), "chat-8b"),
+        (("explain", "chat-8b", "tpots", "--gpu", "L4"), "tpot_s"),
         (("presets", "chat70b"), "chat-70b"),
         ((*ESTIMATE, "--set", "concurency=3"), "concurrency"),
         ((*ESTIMATE, "--set", "constraints.budget=3"), "budget_usd_per_month"),
