@@ -13,7 +13,7 @@ from gpuplanner.ui.plan_place.banners import Banner
 from gpuplanner.ui.settings import WINDOW, Settings, is_pixels
 from gpuplanner.ui.tokens import GAP
 from gpuplanner.ui.widgets.notice_box import NoticeBox
-from gpuplanner.ui.widgets.scrolling import scrolling
+from gpuplanner.ui.widgets.scrolling import Scrolled, scrolling
 from gpuplanner.ui.widgets.segmented import Option, Segmented
 
 USUAL_WIDTHS = (276, 512, 436)
@@ -175,7 +175,7 @@ class _Above(QWidget):
 
 def padded(widget: QWidget) -> QWidget:
     """A widget at the top of a page, with the page's margins."""
-    holder = QWidget()
+    holder = Scrolled()
     layout = QVBoxLayout(holder)
     layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
     layout.addWidget(widget)
@@ -207,7 +207,7 @@ def _splitter(first: QWidget, second: QWidget, *, shares: tuple[int, int]) -> QS
 
 
 def _gutter(widget: QWidget) -> QWidget:
-    holder = QWidget()
+    holder = Scrolled()
     layout = QVBoxLayout(holder)
     layout.setContentsMargins(0, 0, _GUTTER, 0)
     layout.addWidget(widget)

@@ -1,7 +1,7 @@
 """A page or a pane that scrolls up and down, and never sideways."""
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QWidget
 
 from gpuplanner.ui.tokens import GAP
 
@@ -11,7 +11,7 @@ COLUMN = 760
 
 def column_page(inner: QWidget) -> QScrollArea:
     """A column of cards in the middle of a page, as wide as can be read with ease, that scrolls."""
-    content = QWidget()
+    content = Scrolled()
     inner.setMaximumWidth(COLUMN)
     layout = QHBoxLayout(content)
     layout.setContentsMargins(GAP + 2, GAP + 2, GAP + 2, GAP + 2)
@@ -28,26 +28,19 @@ def scrolling(content: QWidget) -> QScrollArea:
     area.setWidgetResizable(True)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    holder = _Content(content)
-    area.setWidget(holder)
-    # The style would fill them with the colour of a window.
-    for widget in (area.viewport(), holder, content):
-        widget.setAutoFillBackground(False)
+    area.setWidget(content)
+    # The style would fill both with the colour of a window.
+    area.viewport().setAutoFillBackground(False)
+    content.setAutoFillBackground(False)
     return area
 
 
-class _Content(QWidget):
-    """Exactly as high as its content is at the width that there is.
+class Scrolled(QWidget):
+    """What an area scrolls: exactly as high as its text is at the width that there is.
 
     An area makes its content at least as high as its smallest size, and that of text that wraps is counted for a column
     much narrower than it is: a page would scroll on into nothing.
     """
-
-    def __init__(self, content: QWidget) -> None:
-        super().__init__()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(content)
 
     def minimumSizeHint(self) -> QSize:
         hint = super().minimumSizeHint()
