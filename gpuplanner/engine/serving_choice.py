@@ -224,7 +224,7 @@ def _best(
         np.broadcast_to(np.asarray(column), len(ways))
         for column in (
             stacked.replicas, numbers.memory.starts, numbers.places, numbers.saturated, numbers.ttft_s, numbers.tpot_s,
-            numbers.output_tokens_per_s, numbers.memory.pool_bytes,
+            numbers.output_tokens_per_s, numbers.memory.pool_bytes - numbers.memory.shortfall_bytes,
         )
     )  # fmt: skip
     waits = load.concurrency / replicas > places

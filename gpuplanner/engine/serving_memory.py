@@ -26,6 +26,7 @@ class MemoryNumbers:
 
     `weight_bytes`: `own_weight_bytes` of the model and `drafter_bytes` of what drafts for it.
     `fixed_bytes`: all but the cache; `cache_layers`: those of the stage's layers that keep their cache there.
+    `shortfall_bytes`: what is missing before there is any pool.
     `sequence_bytes`: cache of one request at its last token, `mean_sequence_bytes` halfway through its answer;
     `reserved_sequence_bytes`: what one request of the longest length may take.
     `least_memory_share`: with which share of the memory the server starts; `starts`: whether it does.
@@ -39,6 +40,7 @@ class MemoryNumbers:
     graph_bytes: Number
     fixed_bytes: Number
     pool_bytes: Number
+    shortfall_bytes: Number
     stage_layers: Number
     cache_layers: Number
     bytes_per_token: Number
@@ -92,6 +94,9 @@ def memory_numbers(
         graph_bytes=graphs,
         fixed_bytes=fixed,
         pool_bytes=pool,
+        shortfall_bytes=serving_pool.pool_shortfall_bytes(
+            gpu.usable_bytes, server.memory_share, weight, runtime, activations, graphs, server.counts_activations
+        ),
         stage_layers=stage,
         cache_layers=kept,
         bytes_per_token=sequence_bytes(model, way, kept, 1.0, with_state=False),

@@ -176,7 +176,7 @@ def test_a_number_with_a_unit_is_refused_with_the_unit_of_the_field_and_what_to_
     assert f'"{given}"' in said
     assert said.endswith(f"write {meant}.")
     again = with_number(group, name, meant)
-    assert parse_plan(again, "my.gpuplan")
+    assert isinstance(parse_plan(again, "my.gpuplan"), Plan)
 
 
 def test_a_text_that_is_no_number_is_refused_with_the_unit_of_the_field():

@@ -85,8 +85,8 @@ def fixed_bytes(weight_bytes: Number, runtime_bytes: Number, activation_bytes: N
 
 @formula(
     Unit.BYTE,
-    "free_share · (memory_share · usable_bytes - weight_bytes - runtime_bytes"
-    " - counts_activations · (activation_bytes + graph_bytes))",
+    "free_share · max(memory_share · usable_bytes - weight_bytes - runtime_bytes"
+    " - counts_activations · (activation_bytes + graph_bytes), 0)",
     VLLM,
 )
 def pool_bytes(
@@ -99,13 +99,33 @@ def pool_bytes(
     graph_bytes: Number,
     counts_activations: Number,
 ) -> Number:
-    """Memory that a server cuts out for its KV cache; negative where not even the weights fit into its share.
+    """Memory that a server cuts out for its KV cache; none where not even the weights fit into its share.
 
     `memory_share`: of the whole memory (vLLM's gpu-memory-utilization, SGLang's mem-fraction-static); `free_share`: of
     what is left after the rest (TensorRT-LLM's kv_cache_free_gpu_memory_fraction).
     """
     counted = counts_activations * (activation_bytes + graph_bytes)
-    return free_share * (memory_share * usable_bytes - weight_bytes - runtime_bytes - counted)
+    return free_share * maximum(memory_share * usable_bytes - weight_bytes - runtime_bytes - counted, 0.0)
+
+
+@formula(
+    Unit.BYTE,
+    "max(weight_bytes + runtime_bytes + counts_activations · (activation_bytes + graph_bytes)"
+    " - memory_share · usable_bytes, 0)",
+    VLLM,
+)
+def pool_shortfall_bytes(
+    usable_bytes: Number,
+    memory_share: Number,
+    weight_bytes: Number,
+    runtime_bytes: Number,
+    activation_bytes: Number,
+    graph_bytes: Number,
+    counts_activations: Number,
+) -> Number:
+    """What is missing in a server's share of the memory before there is any pool; none where there is one."""
+    counted = counts_activations * (activation_bytes + graph_bytes)
+    return maximum(weight_bytes + runtime_bytes + counted - memory_share * usable_bytes, 0.0)
 
 
 @formula(

@@ -10,7 +10,7 @@ from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.estimate import Fit, Way
 from gpuplanner.engine.formulas.cost import usd_per_month, usd_per_mtoken
-from gpuplanner.engine.formulas.elementwise import maximum
+from gpuplanner.engine.formulas.elementwise import Number, maximum
 from gpuplanner.engine.formulas.serving_pool import live_cache_bytes, needed_bytes
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import choice_of, with_nodes
@@ -255,11 +255,10 @@ def _columns(found: ServingNumbers, way: WayNumbers, shape: tuple[int, int]) -> 
     """What is kept of a block, by the names of `_Results`, a value for each way; `short`: what one request lacks."""
     memory = found.memory
     cache = live_cache_bytes(found.resident, memory.sequence_bytes, way.attention_ranks, memory.pool_bytes)
-    needed, short = needed_bytes(memory.fixed_bytes, cache), memory.reserved_sequence_bytes - memory.pool_bytes
+    needed, short = needed_bytes(memory.fixed_bytes, cache), _lacking(memory)
     if found.apart is not None:
         needed = maximum(needed, reader_bytes(found.apart, memory, way))
-        own = found.apart.reader_memory or memory
-        short = maximum(short, own.reserved_sequence_bytes - own.pool_bytes)
+        short = maximum(short, _lacking(found.apart.reader_memory or memory))
     kept = {
         "needed": needed,
         "short": short,
@@ -272,6 +271,11 @@ def _columns(found: ServingNumbers, way: WayNumbers, shape: tuple[int, int]) -> 
         "output_tokens_per_s": found.output_tokens_per_s,
     }
     return {name: np.broadcast_to(column, shape).T.ravel() for name, column in kept.items()}
+
+
+def _lacking(memory: MemoryNumbers) -> Number:
+    """Bytes that one request of full length lacks; negative where the pool holds more."""
+    return memory.reserved_sequence_bytes + memory.shortfall_bytes - memory.pool_bytes
 
 
 def _first_of_each(passing: Array) -> Array:

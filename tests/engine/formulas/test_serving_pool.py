@@ -18,6 +18,7 @@ from gpuplanner.engine.formulas.serving_pool import (
     longest_tokens,
     needed_bytes,
     pool_bytes,
+    pool_shortfall_bytes,
     reserved_bytes,
     resident_sequences,
     runtime_bytes,
@@ -110,3 +111,12 @@ def test_arrays_give_what_floats_give():
     many = pool_bytes(usable, 0.9, 1.0, 1e10, 3e8, 1e9, 5e8, 1.0)
     each = [pool_bytes(float(u), 0.9, 1.0, 1e10, 3e8, 1e9, 5e8, 1.0) for u in usable]
     assert list(np.asarray(many)) == each
+
+
+@given(SIZES, SIZES, SIZES, SIZES)
+def test_there_is_a_pool_or_something_is_missing(weights, runtime, activations, graphs):
+    pool = pool_bytes(1e10, 0.9, 1.0, weights, runtime, activations, graphs, 1.0)
+    missing = pool_shortfall_bytes(1e10, 0.9, weights, runtime, activations, graphs, 1.0)
+    assert min(pool, missing) == 0
+    left = 0.9e10 - weights - runtime - activations - graphs
+    assert pool - missing == pytest.approx(left, rel=0, abs=8 * math.ulp(max(1e10, abs(left))))
