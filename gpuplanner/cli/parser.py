@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from gpuplanner.messages import InputError, Message, Translator, msg, nearest, shortened
+from gpuplanner.messages import InputError, Language, Message, Translator, msg, nearest, shortened
 
 LONGEST_GIVEN = 60
 """Characters of a word of the command line that a sentence repeats."""
@@ -64,7 +64,8 @@ class Parser(argparse.ArgumentParser):
 
     @staticmethod
     def _settings(translator: Translator) -> dict[str, Any]:
-        formatter = type("Help", (Help,), {"usage_prefix": f"{translator.text('cli.parser.usage')} "})
+        colon = "：" if translator.language is Language.CHINESE else ": "
+        formatter = type("Help", (Help,), {"usage_prefix": translator.text("cli.parser.usage") + colon})
         return {"formatter_class": formatter, "add_help": False, "allow_abbrev": False, "exit_on_error": False}
 
     def prepare(self, translator: Translator) -> None:

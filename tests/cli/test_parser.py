@@ -36,7 +36,7 @@ class TestEveryCommand:
         assert main([*name.split(), "--lang", language, "--help"]) == 0
         out = capsys.readouterr().out
         assert not OF_ARGPARSE.search(out)
-        assert out.startswith("用法 " if language == "zh" else "Usage ")
+        assert out.startswith("用法：" if language == "zh" else "Usage: ")
         assert not re.search(r"[:：]$", out, re.MULTILINE)
 
     @pytest.mark.parametrize("name", NEEDS_AN_ARGUMENT)
