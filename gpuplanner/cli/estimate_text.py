@@ -5,6 +5,7 @@ from math import inf, log
 
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context
+from gpuplanner.cli.price_dates import price_date
 from gpuplanner.engine.estimate import (
     GOAL_UNKNOWN,
     MAY_NOT_RUN,
@@ -183,8 +184,15 @@ def _time(estimate: Estimate, context: Context) -> Iterator[str]:
 
 def _metrics(estimate: Estimate, context: Context) -> Iterator[str]:
     metrics = ((name, in_whole(name, figure)) for name, figure in estimate.metrics.items())
+    price = estimate.machine.price
+    dated = {} if price is None else {"usd_per_hour": context.text("cli.price_of", age=price_date(price.date, context))}
     rows = [
-        [context.text(f"metric.{name}"), context.number(f.value, f.unit), context.range(f), certainty(f, context)]
+        [
+            context.text(f"metric.{name}"),
+            context.number(f.value, f.unit),
+            context.range(f),
+            dated.get(name) or certainty(f, context),
+        ]
         for name, f in metrics
     ]
     yield from columns(rows, right=(1,))

@@ -2,15 +2,14 @@
 
 import argparse
 import time
-from datetime import UTC, datetime
 from typing import Any
 
-from gpuplanner.catalog.price_age import STALE_DAYS, age_days, whole_months, whole_years
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.estimate_text import MARKS, WARN, gpus_name, way_name
 from gpuplanner.cli.figures_data import machine_data, message_data, own_data, way_data
 from gpuplanner.cli.plan_arguments import plan_of
+from gpuplanner.cli.price_dates import price_date
 from gpuplanner.cli.why_not import about_lines, grouped_lines, narrowed, nearest_lines
 from gpuplanner.engine.estimate import Fit
 from gpuplanner.engine.kinds import KINDS
@@ -111,17 +110,7 @@ def _way(candidate: Candidate, context: Context) -> str:
 def _price_date(candidate: Candidate, context: Context) -> str:
     """Of when the price is, and how old where it may not hold any more."""
     price = candidate.machine.price
-    if price is None:
-        return "–"
-    days = age_days(price.date, datetime.now(UTC).date())
-    if days is None:
-        return context.text("catalogui.price.no_date")
-    if days < STALE_DAYS:
-        return price.date
-    years = whole_years(days)
-    if years < 2:
-        return context.text("cli.recommend.price_age.months", date=price.date, months=whole_months(days))
-    return context.text("cli.recommend.price_age.years", date=price.date, years=years)
+    return "–" if price is None else price_date(price.date, context)
 
 
 def candidate_name(candidate: Candidate, context: Context) -> str:
