@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -109,11 +110,14 @@ def _model(text: str, context: Context) -> dict[str, Any]:
 def _machine(text: str, kind: str, gpus: int | None, context: Context) -> dict[str, Any]:
     """The machine that a name stands for, with the count and the MIG slice that it says.
 
-    `gpus`: how many `--gpus` says. Raises InputError where the name says another number.
+    `gpus`: how many `--gpus` says. Raises InputError where the name says another number, or several.
     """
     from gpuplanner.engine.machines import named_choice
 
     found = context.workspace.resolve(text, kind)
+    if found.id and len({(part.count, part.fraction) for part in found.parts}) > 1:
+        raise InputError(msg("cli.several_machines", name=shortened(text, 60)))
+    found = replace(found, count=found.parts[0].count) if found.parts else found
     if gpus is not None and found.count not in {None, gpus}:
         raise InputError(msg("cli.gpus_and_count", name=shortened(text, 60), count=found.count or 0, gpus=gpus))
     return named_choice(found, gpus).model_dump(mode="json")

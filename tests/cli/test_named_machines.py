@@ -42,6 +42,7 @@ def test_a_named_instance_keeps_its_count_of_nodes(user_home, capsys):
     ("arguments", "says"),
     [
         (["chat-8b", "--gpu", "8x H100 SXM5 80GB", "--gpus", "4"], "8x H100 SXM5 80GB"),
+        (["chat-8b", "--gpu", "2x H100 SXM5 80GB / 4x H100 SXM5 80GB"], "4x H100 SXM5 80GB"),
         (["chat-8b", "--gpu", "0x A100 80GB PCIe"], "0x A100 80GB PCIe"),
         (["chat-8b", "--machine", "0 x p5.48xlarge"], "0 x p5.48xlarge"),
         (["chat-8b", "--gpu", "GRID A100D-40C"], "GRID A100D-40C"),
