@@ -36,7 +36,7 @@ from gpuplanner.workload.training import Training
 BLOCK_ROWS = 65_536
 """Ways computed at once: arrays of this length fit the second-level cache (measured: 30,000–130,000 are fastest)."""
 
-MOST_RANGED = 48
+MOST_RANGED = 20
 """So many candidates are estimated in full: more than are read, and quick beside the search."""
 
 Hardware = tuple[object, ...]
