@@ -20,6 +20,10 @@ _TERM = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+|\b[a-z]{3,}(?![a-z0-9_])")
 _SIGNS = str.maketrans({"·": "×", "*": "×", "/": "÷", "-": "−"})
 
 
+_LONG_SOURCE = 100
+"""Characters of a citation from which on it is not repeated."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExplanationRow:
     """One line of a derivation. `depth` 0 is the figure itself.
@@ -100,7 +104,8 @@ def _no_limit(value: Any) -> bool:
 def explanation_lines(figure: Figure, translator: Translator, display: Display, deepest: float = inf) -> list[str]:
     """The derivation as lines of text, two spaces a level, as it is copied and printed; no level below `deepest`."""
     rows = [row for row in explanation(figure) if row.depth <= deepest]
-    return [f"{'  ' * row.depth}{row_text(row, translator, display, deepest)}" for row in rows]
+    said: set[str] = set()
+    return [f"{'  ' * row.depth}{row_text(row, translator, display, deepest, said)}" for row in rows]
 
 
 def equation_text(equation: str, translator: Translator) -> str:
@@ -124,10 +129,17 @@ def reference_text(formula: Formula, translator: Translator) -> str:
     return translator.text(message_id) if translator.has(message_id) else formula.reference
 
 
-def row_text(row: ExplanationRow, translator: Translator, display: Display, deepest: float = inf) -> str:
+def row_text(
+    row: ExplanationRow,
+    translator: Translator,
+    display: Display,
+    deepest: float = inf,
+    said: set[str] | None = None,
+) -> str:
     """One row as text: name, equation, value, and for an input its kind, source and date.
 
     `deepest`: the last level that is shown, since a row that was opened below it cannot be seen further up.
+    `said`: the sources of the rows above, to which this one's is added; a long one is there in full only once.
     """
     name = translator.text(row.name_id) if translator.has(row.name_id) else (row.term or row.name_id)
     text = f"{name} = {row_value(row, translator, display)}"
@@ -135,14 +147,18 @@ def row_text(row: ExplanationRow, translator: Translator, display: Display, deep
         where = "explain.above" if row.opened_at < deepest else "explain.above_deeper"
         return f"{text} ({translator.text(where)})"
     if row.formula is not None:
-        said = reference_text(row.formula, translator)
-        reference = f" [{said}]" if said else ""
+        rests_on = reference_text(row.formula, translator)
+        reference = f" [{rests_on}]" if rests_on else ""
         equation = equation_text(row.formula.equation, translator)
         return f"{text} = {equation}{reference}" if equation else text
     parts = []
     if row.origin is not None:
         parts.append(translator.text(row.origin.note or msg(f"explain.kind.{row.origin.certainty.name.lower()}")))
-    parts += [part for part in (row.source, row.date) if part]
+    source = row.source
+    if said is not None and len(source) > _LONG_SOURCE:
+        source = translator.text("explain.source_above", name=source.partition(":")[0]) if source in said else source
+        said.add(row.source)
+    parts += [part for part in (source, row.date) if part]
     return f"{text} ({translator.joined(parts)})" if parts else text
 
 

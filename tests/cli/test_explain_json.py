@@ -33,3 +33,10 @@ def test_the_note_is_in_the_language_that_was_asked_for(user_home: Path, capsys:
         for language in ("en", "zh")
     ]
     assert notes[0] != notes[1]
+
+
+def test_a_long_source_is_printed_once(capsys):
+    main(["explain", "chat-8b", "memory.needed", "--gpu", "L4", "--depth", "99"])
+    out = capsys.readouterr().out
+    assert out.count("engine/arg_utils.py") == 1
+    assert "vLLM, as above" in out
