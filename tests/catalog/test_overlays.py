@@ -87,6 +87,13 @@ def test_a_new_gpu_without_what_planning_needs_is_told_by_the_field(load, missin
     assert len(catalog.gpus) == 171
 
 
+@pytest.mark.parametrize("language", Language)
+def test_limits_of_a_field_are_written_as_figures_are(load, language):
+    catalog = load(SIX_FIELDS.replace("memory_gb: 64", "memory_gb: 99999999"))
+    [sentence] = said(catalog, language)
+    assert "2,000" in sentence
+
+
 def test_a_fault_names_file_line_and_field_in_both_languages(load):
     catalog = load(SIX_FIELDS.replace("memory_gb: 64", "memory_gb: eighty"))
     assert said(catalog) == [

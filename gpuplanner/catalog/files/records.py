@@ -14,6 +14,7 @@ import yaml
 
 from gpuplanner.catalog.problems import Problem, Severity, shown
 from gpuplanner.messages import Message, MessageValue, msg, without_controls
+from gpuplanner.units import digits
 
 Value: TypeAlias = "str | Record | tuple[Value, ...]"
 
@@ -99,7 +100,8 @@ class Fields:
             self.problem(name, "overlay.value.not_number", value=shown(value if isinstance(value, str) else ""))
             return None
         if not low <= number <= high:
-            self.problem(name, "overlay.value.out_of_range", value=shown(str(value)), low=low, high=high)
+            least, most = _plain(low), _plain(high)
+            self.problem(name, "overlay.value.out_of_range", value=shown(str(value)), low=least, high=most)
             return None
         return number
 
@@ -176,3 +178,9 @@ def parse_number(text: str) -> float | None:
         return None
     number = float(text)
     return number if math.isfinite(number) else None
+
+
+def _plain(limit: float) -> str:
+    """A limit as figures are written: 1,000,000 and 0.000001, not 1e+06 and 1e-06."""
+    text = digits(limit, 12) if math.isfinite(limit) else str(limit)
+    return text.rstrip("0").rstrip(".") if "." in text else text
