@@ -447,8 +447,8 @@ def test_what_needs_less_than_there_is_and_does_not_fit_says_what_the_server_may
     assert reason.values["budget"] == str(show_bytes(share / 100 * made.memory.usable.value, Display()))
     for language in Language:
         text = Translator(language).text(made.reason)
-        assert reason.values["budget"] in text
-        assert reason.values["share"] in text
+        assert str(reason.values["budget"]) in text
+        assert str(reason.values["share"]) in text
 
 
 @pytest.mark.parametrize(
