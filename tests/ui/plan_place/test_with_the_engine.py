@@ -23,7 +23,9 @@ def real(tmp_path_factory):
 OF_EACH_KIND = {
     read_plan(path).workload.kind: path.stem for path in sorted((shipped("resources") / "presets").glob("*.gpuplan"))
 }
-PRESETS = sorted({"sample", "chat-8b", "moe-deepseek", "laptop-8b", "pretrain-7b", "qlora-8b", *OF_EACH_KIND.values()})
+PRESETS = sorted(
+    {"sample", "apart-70b", "chat-8b", "moe-deepseek", "laptop-8b", "pretrain-7b", "qlora-8b", *OF_EACH_KIND.values()}
+)
 
 
 def test_there_is_a_preset_of_each_kind():
@@ -41,6 +43,17 @@ def test_a_preset_is_worked_out_without_a_problem(qtbot, open_page, settled, rea
     assert len(outcome.searched.result.candidates) + len(outcome.searched.result.rejections) > 500
     qtbot.waitUntil(lambda: clipped(page) == [], timeout=3000)
     assert missing_glyphs(page) == []
+
+
+@pytest.mark.parametrize("language", Language)
+def test_no_form_is_wider_than_its_column(qtbot, open_page, settled, real, settings, appearance, language):
+    appearance.choose(LANGUAGE, language.value)
+    for preset in real.presets:
+        page = open_page(f"preset/{preset}", store=real)
+        settled(page)
+        form = page.wizard
+        qtbot.waitUntil(lambda form=form: 0 < form.minimumSizeHint().width() <= form.parentWidget().width())
+        page.hide()
 
 
 @pytest.mark.parametrize("language", Language)

@@ -238,13 +238,17 @@ class Section(QWidget):
         self._advanced.setVisible(self._open and bool(hidden))
         self.more.setVisible(bool(hidden))
         count = sum(row.field.name in changed for row in hidden)
+        tip = None
         if self._open:
             says = msg("planui.less")
         elif count:
+            # Short, since it stands beside the title in the narrowest column; the tooltip is the whole sentence.
             says = msg("planui.more_changed", count=len(hidden), changed=count)
+            tip = msg("planui.more_changed.tip", count=len(hidden), changed=count)
         else:
             says = msg("planui.more", count=len(hidden))
         self.more.say(says)
+        self.more.explain(tip)
         self.more.set_icon("chevron-up" if self._open else "chevron-down")
 
     def _toggle(self) -> None:
