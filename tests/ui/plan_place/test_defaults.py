@@ -12,6 +12,7 @@ from gpuplanner.workload.diffusion_training import DiffusionTraining
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.serving import Serving, Speculation
+from gpuplanner.workload.vision import Vision
 
 MODEL = "meta-llama/Meta-Llama-3.1-8B"
 
@@ -48,3 +49,10 @@ def test_an_image_says_the_sizes_that_count(kind, shipped_catalog, shipped_effic
     found = automatic_values(workload, None, None, shipped_efficiencies, appearance, network)
     assert (found["width"], found["height"], found["frames"]) == ("1,024", "1,024", "1")
     assert found["steps"] == f"{network.steps}"
+
+
+def test_a_network_says_what_image_it_is_meant_for(shipped_catalog, shipped_efficiencies, appearance):
+    network = shipped_catalog.models["torchvision/resnet50"].network
+    workload = Vision(model=ModelChoice(catalog_id="torchvision/resnet50"))
+    found = automatic_values(workload, None, None, shipped_efficiencies, appearance, network)
+    assert found["image_px"] == "224"

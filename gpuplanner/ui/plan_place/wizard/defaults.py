@@ -6,7 +6,7 @@ Said muted in the empty field, so that "automatic" is never a riddle. Knows no w
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import GpuProperty
-from gpuplanner.catalog.networks import DiffusionNetwork, Network
+from gpuplanner.catalog.networks import DiffusionNetwork, Network, VisionNetwork
 from gpuplanner.engine.estimate import Estimate, Way
 from gpuplanner.facts import MissingFactError
 from gpuplanner.quantities import byte_rate
@@ -40,6 +40,8 @@ def automatic_values(
     found["base_precision"] = appearance.text(choice_text(WeightPrecision.NF4))
     if isinstance(network, DiffusionNetwork):
         found |= {name: f"{getattr(network, name):,}" for name in _OF_THE_CARD}
+    if isinstance(network, VisionNetwork):
+        found["image_px"] = f"{network.image_px:,}"
     if isinstance(workload, Serving):
         found["max_length"] = f"{workload.input_tokens + workload.output_tokens:,}"
         if efficiencies is not None:
