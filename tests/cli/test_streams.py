@@ -50,7 +50,10 @@ def test_an_interrupt_says_nothing_and_leaves_nothing(seconds):
     """Python itself needs a moment until the program begins; before that nobody can catch it."""
     script = "import gpuplanner.__main__ as m, sys; print('begun', flush=True); sys.exit(m.main())"
     command = [sys.executable, "-c", script, "recommend", "pretrain-7b", "--why-not"]
+    # A shell that runs these tests in the background has them ignore interrupts, and what they start as well.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        signal.signal(signal.SIGINT, before)
         assert process.stdout is not None
         assert process.stdout.readline() == "begun\n"
         time.sleep(seconds)

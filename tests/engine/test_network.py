@@ -63,7 +63,7 @@ def test_another_number_of_gpus_keeps_the_stated_network(workspace, plan):
     made = workspace.estimate(plan.model_copy(update={"machine": few}))
     more = next(next(iter(machine_proposals(made, workspace.catalog.gpus))))
     assert more.plan.machine is not None
-    assert (more.plan.machine.gpus, more.plan.machine.network_bits_per_s) == (4, 400e9)
+    assert (more.plan.machine.gpus, more.plan.machine.network_bits_per_s) == (3, 400e9)
 
 
 def test_where_more_nodes_were_not_tried_the_reason_says_so(workspace, plan):

@@ -233,7 +233,7 @@ def test_the_command_line_says_that_a_store_was_damaged(
 ) -> None:
     (tmp_path / FILE_NAME).write_bytes(b"hello" * 1000)
     monkeypatch.setenv("GPUPLANNER_HOME", str(tmp_path))
-    assert main(["estimate", "chat-8b", "--gpu", "L4", "--set", "concurrency=1"]) == 0
+    assert main(["estimate", "chat-8b", "--gpu", "H100 SXM5 80GB", "--set", "concurrency=1"]) == 0
     assert "damaged" in capsys.readouterr().err
 
 
