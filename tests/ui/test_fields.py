@@ -1,5 +1,6 @@
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtTest import QTest
 
 from gpuplanner import quantities
@@ -8,6 +9,7 @@ from gpuplanner.store.settings import LANGUAGE, MEMORY
 from gpuplanner.ui.fields.choice_box import ChoiceBox
 from gpuplanner.ui.fields.number_field import NumberField
 from gpuplanner.ui.fields.text_field import CheckField, TextField
+from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.widgets.search_field import SearchField
 from gpuplanner.ui.widgets.segmented import Option, Segmented
 from gpuplanner.units import GIB
@@ -140,6 +142,16 @@ def test_many_choices_stand_in_a_box(appearance, show):
     assert box.current() == "3"
     QTest.keyClick(box, Qt.Key.Key_Down)
     assert told == ["4"]
+
+
+def test_a_narrow_choice_left_open_says_what_that_amounts_to(appearance, show):
+    box = show(ChoiceBox(appearance, [Option("", "Auto", "BF16"), Option("fp8", "FP8", "eight")]))
+    metrics = QFontMetricsF(font(TextRole.BODY))
+    room = metrics.horizontalAdvance("Auto") + metrics.horizontalAdvance("BF16") + 9
+    assert box._shown(metrics, room) == ("Auto", "BF16", False)
+    assert box._shown(metrics, room - 1) == ("BF16", "", True)
+    box.choose("fp8")
+    assert box._shown(metrics, 1) == ("FP8", "eight", False)
 
 
 def test_a_choice_survives_other_options_and_another_language(appearance, show):

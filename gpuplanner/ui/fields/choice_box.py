@@ -91,21 +91,28 @@ class ChoiceBox(KeyboardFocus, QComboBox):
         rounded_box(painter, area, RADIUS_FIELD, tokens.field if self.isEnabled() else tokens.track, border)
         draw_icon(painter, "chevron-down", QRectF(area.right() - 24, area.center().y() - 7, 14, 14), tokens.muted)
         painter.setFont(self._face)
-        text, note, muted = self._shown()
         right = area.right() - 30
+        metrics = QFontMetricsF(self._face)
+        text, note, muted = self._shown(metrics, right - 11)
         if note:
-            width = min(QFontMetricsF(self._face).horizontalAdvance(note) + 1, right / 2)
+            width = min(metrics.horizontalAdvance(note) + 1, right / 2)
             draw_text(painter, QRectF(right - width, 0, width, area.height()), note, tokens.muted)
             right -= width + 8
         draw_text(painter, QRectF(11, 0, right - 11, area.height()), text, tokens.muted if muted else tokens.text)
         if self.shows_focus:
             focus_ring(painter, area, RADIUS_FIELD, tokens.primary)
 
-    def _shown(self) -> tuple[str, str, bool]:
-        """The text, the note after it, and whether the text is muted since it stands for nothing chosen."""
+    def _shown(self, metrics: QFontMetricsF, room: float) -> tuple[str, str, bool]:
+        """The text, the note after it, and whether the text is muted since it stands for nothing chosen.
+
+        Where nothing is chosen and there is room for one, it is what that amounts to, as in an empty field of a number.
+        """
         if self.currentIndex() < 0:
             return self._appearance.text(self._empty) if self._empty is not None else "", "", True
-        return self.currentText(), self._options[self.currentIndex()].note, not self.isEnabled()
+        text, note = self.currentText(), self._options[self.currentIndex()].note
+        if note and not self.current() and metrics.horizontalAdvance(text) + metrics.horizontalAdvance(note) + 9 > room:
+            return note, "", True
+        return text, note, not self.isEnabled()
 
     def _activated(self, _index: int) -> None:
         self.chosen.emit(self.current())

@@ -53,5 +53,5 @@ class PickBox(ChoiceBox):
         else:
             super().keyPressEvent(event)
 
-    def _shown(self) -> tuple[str, str, bool]:
+    def _shown(self, metrics: QFontMetricsF, room: float) -> tuple[str, str, bool]:
         return self._text, self._note, self._muted or not self.isEnabled()
