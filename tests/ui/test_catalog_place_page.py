@@ -26,11 +26,12 @@ from gpuplanner.ui.palette.providers import GlossaryProvider
 from gpuplanner.ui.palette.search import PaletteSearch
 from gpuplanner.ui.pins import MOST_PINS, Pin, PinKind, Pins
 from gpuplanner.ui.places import Context, Location
-from gpuplanner.ui.table.columns import SortKey
+from gpuplanner.ui.table.columns import Order, SortKey
 from gpuplanner.ui.table.copying import CopyFormat
 from gpuplanner.ui.table.menus import header_menu
 from gpuplanner.ui.table.view import DataTable
 from tests.ui.catalog_workspaces import A100, H100, H200, L4, CatalogOnly, with_index
+from tests.ui.screenshots import picture
 
 TODAY = date(2026, 11, 30)
 # The offscreen platform has no keyboard to grab for a pop-up.
@@ -518,6 +519,19 @@ def test_models_and_instances_have_similar_ones_too(page, qtbot, shipped_catalog
         qtbot.waitUntil(page.table_view.similar.isVisible)
         assert page.table_view.similar.rows.rows.row(0).id == page.presenter.entry.id
         page.leave()
+
+
+def test_the_order_at_first_is_marked_until_a_person_sorts(page, names):
+    names(page)
+    rows = table_of(page).rows
+    assert rows.seen_order == Order((SortKey("hbm_bytes_per_s", descending=True),))
+    before = picture(table_of(page).horizontalHeader())
+    table_of(page).sort_by(Order((SortKey("power_w"),)))
+    assert rows.seen_order == rows.order
+    assert picture(table_of(page).horizontalHeader()) != before
+    rows.usual = Order()
+    table_of(page).sort_by(Order())
+    assert picture(table_of(page).horizontalHeader()) != before
 
 
 def test_a_table_that_was_left_chooses_nothing(page, qtbot):

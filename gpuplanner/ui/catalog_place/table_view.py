@@ -17,6 +17,7 @@ from gpuplanner.ui.catalog_place.legend import Legend
 from gpuplanner.ui.catalog_place.similar_view import SimilarView
 from gpuplanner.ui.catalog_place.tables import CatalogTable
 from gpuplanner.ui.settings import Settings
+from gpuplanner.ui.table.columns import Order
 from gpuplanner.ui.table.view import DataTable
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.label import Ink, Label
@@ -66,6 +67,7 @@ class TableView(Card):
                 table.label,
                 self._jobs,
             )
+            made.rows.usual = Order(table.first_order[:1])
             made.set_column_action(msg("catalogui.filter.column"), self.filterWanted.emit)
             self.tables[table] = made
             self._stack.addWidget(made)

@@ -56,7 +56,7 @@ class DataHeader(QHeaderView):
         half = inside.height() / 2
         upper = QRectF(inside.left(), inside.top(), inside.width(), half)
         lower = upper.translated(0, half) if unit else inside
-        key = self._model.order.of(column.id)
+        key = self._model.seen_order.of(column.id)
         if key is not None:
             # Beside the unit, which is short, so that titles need no room for it.
             lower = self._paint_mark(painter, lower, column.id, descending=key.descending, right=column.right)
@@ -92,14 +92,14 @@ class DataHeader(QHeaderView):
     def _paint_mark(self, painter: QPainter, inside: QRectF, column: str, *, descending: bool, right: bool) -> QRectF:
         """The arrow, and its rank where there are several keys. Returns the room that is left."""
         tokens = self._appearance.tokens
-        several = len(self._model.order.keys) > 1
+        several = len(self._model.seen_order.keys) > 1
         width = _MARK + (7 if several else 0)
         left = inside.left() if right else inside.right() - width
         arrow = QRectF(left, inside.center().y() - _MARK / 2, _MARK, _MARK)
         draw_icon(painter, "arrow-down" if descending else "arrow-up", arrow, tokens.primary_ink)
         if several:
             painter.setFont(font(TextRole.TAG))
-            rank = str(self._model.order.rank(column))
+            rank = str(self._model.seen_order.rank(column))
             draw_text(painter, QRectF(arrow.right(), inside.top(), 8, inside.height()), rank, tokens.primary_ink)
         return inside.adjusted(width + 3, 0, 0, 0) if right else inside.adjusted(0, 0, -width - 3, 0)
 

@@ -39,6 +39,8 @@ class PagedModel(QAbstractTableModel):
         self._appearance = appearance
         self.columns = tuple(columns)
         self.order = Order()
+        self.usual = Order()
+        """How the source orders its rows where nobody sorted them: only shown."""
         self._jobs = jobs
         self._first = Latest(jobs) if jobs else None
         self._source: Source | None = None
@@ -61,6 +63,11 @@ class PagedModel(QAbstractTableModel):
         """Show the rows of another source."""
         self._source = source
         self._load()
+
+    @property
+    def seen_order(self) -> Order:
+        """The order in which the rows stand."""
+        return self.order if self.order.keys else self.usual
 
     def set_order(self, order: Order) -> None:
         """Sort by other keys."""
