@@ -1,5 +1,6 @@
 """What every test gets: no screen, a home of its own, no threads left behind."""
 
+import itertools
 import os
 import sys
 import threading
@@ -22,6 +23,7 @@ hypothesis.settings.register_profile("gpuplanner", deadline=None)
 hypothesis.settings.load_profile("gpuplanner")
 
 ROOT = Path(__file__).resolve().parent.parent
+_HOMES = itertools.count()
 USER_FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "APPDATA", "LOCALAPPDATA")
 
 
@@ -69,7 +71,8 @@ def shipped_efficiencies() -> "Efficiencies":
 @pytest.fixture(autouse=True)
 def user_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home for settings, data and caches, so that no test sees or changes those of the person who runs it."""
-    home = tmp_path_factory.mktemp("home")
+    # A name of its own: to number one, all those before are looked at, which are thousands.
+    home = tmp_path_factory.mktemp(f"home-{next(_HOMES)}", numbered=False)
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(home))
     for name in USER_FOLDERS:

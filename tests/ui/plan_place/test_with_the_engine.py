@@ -11,6 +11,7 @@ from gpuplanner.ui.settings import MemorySettings
 from gpuplanner.workload.plan import WORKLOADS
 from gpuplanner.workspace import Workspace
 from tests.ui.checks import clipped, missing_glyphs
+from tests.ui.screenshots import settle
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +49,14 @@ def test_a_preset_is_worked_out_without_a_problem(qtbot, open_page, settled, rea
 @pytest.mark.parametrize("language", Language)
 def test_no_form_is_wider_than_its_column(qtbot, open_page, settled, real, settings, appearance, language):
     appearance.choose(LANGUAGE, language.value)
+    page = open_page(store=real)
     for preset in real.presets:
-        page = open_page(f"preset/{preset}", store=real)
-        settled(page)
-        form = page.wizard
-        qtbot.waitUntil(lambda form=form: 0 < form.minimumSizeHint().width() <= form.parentWidget().width())
-        page.hide()
+        page.visit(f"preset/{preset}")
+        settle()
+        assert page.presenter.plan.workload == real.presets[preset].workload
+        area = page.columns._wizard_area
+        assert 0 < area.widget().minimumSizeHint().width() <= area.viewport().width(), preset
+    settled(page)
 
 
 @pytest.mark.parametrize("language", Language)
