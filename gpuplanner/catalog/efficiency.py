@@ -10,10 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-import yaml
-
 from gpuplanner.catalog.entries import Gpu
-from gpuplanner.catalog.files.yaml_file import LOADER
+from gpuplanner.catalog.files.yaml_file import plain_yaml
 from gpuplanner.catalog.software import Software, read_software
 from gpuplanner.catalog.sources import shipped_sources
 from gpuplanner.facts import MissingFactError, Source
@@ -134,7 +132,7 @@ def read_efficiencies(folder: Path) -> Efficiencies:
     """
     tables: dict[str, tuple[_Entry, ...]] = {}
     for path in sorted(folder.glob("*.yaml")):
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER)  # noqa: S506 (it is a safe one)
+        content = plain_yaml(path.read_text(encoding="utf-8"))
         sources = shipped_sources(content["sources"])
         stated = {str(name): ValueKind.DEFAULT for name in content.get("defaults", ())}
         stated |= {str(name): ValueKind.DEFINED for name in content.get("definitions", ())}

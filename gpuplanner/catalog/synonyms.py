@@ -4,9 +4,7 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
-import yaml
-
-from gpuplanner.catalog.files.yaml_file import LOADER
+from gpuplanner.catalog.files.yaml_file import plain_yaml
 
 
 def folded(text: str) -> str:
@@ -68,5 +66,4 @@ class Synonyms:
 
 def read_synonyms(path: Path) -> Synonyms:
     """The synonyms that come with the app (`catalogs/names/synonyms.yaml`)."""
-    with path.open("rb") as file:
-        return Synonyms(yaml.load(file, Loader=LOADER))  # noqa: S506 (it is a safe one)
+    return Synonyms(plain_yaml(path.read_text(encoding="utf-8")))

@@ -8,14 +8,17 @@ Everything is in base units: bytes, seconds, FLOP/s, tokens.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpuplanner.engine.formulas.elementwise import Number
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +273,7 @@ def stack(numbers: Sequence[T], equal_as_floats: bool = False) -> T:
     """
     first = numbers[0]
     columns: dict[str, Number] = {}
-    for field in fields(first):  # type: ignore[arg-type]  # a dataclass of numbers
+    for field in fields(first):
         column = np.array([getattr(n, field.name) for n in numbers], dtype=np.float64)
         equal = equal_as_floats and bool((column == column[0]).all())
         columns[field.name] = float(column[0]) if equal else column
@@ -279,11 +282,11 @@ def stack(numbers: Sequence[T], equal_as_floats: bool = False) -> T:
 
 def take(numbers: T, index: NDArray[Any]) -> T:
     """The rows `index` of a value made by `stack`."""
-    columns = {f.name: getattr(numbers, f.name) for f in fields(numbers)}  # type: ignore[arg-type]  # a dataclass of numbers
+    columns = {f.name: getattr(numbers, f.name) for f in fields(numbers)}
     return type(numbers)(**{n: c[index] if isinstance(c, np.ndarray) else c for n, c in columns.items()})
 
 
 def at(numbers: T, row: int) -> T:
     """One configuration of a value whose fields may be arrays."""
-    columns = {f.name: getattr(numbers, f.name) for f in fields(numbers)}  # type: ignore[arg-type]  # a dataclass of numbers
+    columns = {f.name: getattr(numbers, f.name) for f in fields(numbers)}
     return type(numbers)(**{n: c[row].item() if isinstance(c, np.ndarray) else c for n, c in columns.items()})

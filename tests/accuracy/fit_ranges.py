@@ -20,7 +20,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gpuplanner.catalog.efficiency import read_efficiencies
+from gpuplanner.catalog.efficiency import Efficiencies, read_efficiencies
 from gpuplanner.engine.serving_figures import POOLLESS, WITHOUT_POOL, beside_weights
 from gpuplanner.engine.validation.rows import Row
 from gpuplanner.engine.validation.serving import MEMORY, ServingRows
@@ -197,9 +197,9 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def variants(efficiencies: object, table: str) -> set[tuple[str, str]]:
+def variants(efficiencies: Efficiencies, table: str) -> set[tuple[str, str]]:
     """The ranges that a table has."""
-    return {(table, entry.variant) for entry in efficiencies._tables[table]}  # type: ignore[attr-defined]  # what it keeps, for the fit
+    return {(table, entry.variant) for entry in efficiencies._tables[table]}
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ MOST_FIELDS = 1000
 """Fields of one mapping: an entry has some fifty, a list of sources or of rates a few hundred."""
 MOST_VALUES = 400_000
 """Fields and values of a file: some 20,000 GPUs. A longer list is a table, which CSV holds in a tenth of the memory."""
-LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """A safe one, and ten times as quick where PyYAML comes with libyaml: all of our files, read at each start."""
 
 
@@ -27,7 +27,7 @@ def parse_yaml(text: str, path: Path, *, trusted: bool = False) -> Record:
     try:
         if not trusted:
             _look_through(text, path)
-        node = yaml.compose(text, LOADER)
+        node = yaml.compose(text, _LOADER)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise Refused(Problem(path.name, line, "", msg("overlay.file.not_yaml", reason=_reason(error)))) from error
@@ -36,6 +36,15 @@ def parse_yaml(text: str, path: Path, *, trusted: bool = False) -> Record:
     if not isinstance(node, yaml.MappingNode):
         raise Refused(Problem(path.name, 1, "", msg("overlay.file.not_a_mapping")))
     return _record(node, path)
+
+
+def plain_yaml(text: str) -> Any:
+    """What a YAML file of ours says, as plain values without lines: for files that come with the app alone."""
+    loader = _LOADER(text)
+    try:
+        return loader.get_single_data()
+    finally:
+        loader.dispose()
 
 
 def plain(node: yaml.Node) -> Any:
@@ -64,7 +73,7 @@ def plain(node: yaml.Node) -> Any:
 def _look_through(text: str, path: Path) -> None:
     """Refuse what would be dangerous to compose; events come one by one, so nothing is built yet."""
     depth = 0
-    for count, event in enumerate(yaml.parse(text, LOADER)):
+    for count, event in enumerate(yaml.parse(text, _LOADER)):
         if count > MOST_VALUES:
             raise Refused(Problem(path.name, 0, "", msg("overlay.file.many_values", limit=MOST_VALUES)))
         line = event.start_mark.line + 1 if event.start_mark else 0

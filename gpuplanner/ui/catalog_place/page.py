@@ -22,7 +22,7 @@ from gpuplanner.ui.catalog_place.presenter import CatalogPresenter
 from gpuplanner.ui.catalog_place.problems_banner import ProblemsBanner
 from gpuplanner.ui.catalog_place.query import Term, exactly
 from gpuplanner.ui.catalog_place.row_finder import RowFinder
-from gpuplanner.ui.catalog_place.similar import neighbours
+from gpuplanner.ui.catalog_place.similar import Neighbour, neighbours
 from gpuplanner.ui.catalog_place.table_export import TableExport
 from gpuplanner.ui.catalog_place.table_view import TableView
 from gpuplanner.ui.catalog_place.tables import CatalogTable, EntryRef
@@ -276,10 +276,10 @@ class CatalogPage(Page):
         if table is self.current_table():
             self.presenter.choose(entry_id)
 
-    def _similar_found(self, ref: EntryRef, found: object) -> None:
+    def _similar_found(self, ref: EntryRef, found: Sequence[Neighbour]) -> None:
         if found and self.presenter.entry == ref:
             columns = self.presenter.columns(ref.table)
-            self.table_view.similar.show_neighbours(ref.table, columns, found)  # type: ignore[arg-type]  # a job gives what it was asked for
+            self.table_view.similar.show_neighbours(ref.table, columns, found)
             self.table_view.show_similar()
             self.table_view.similar.back.setFocus(Qt.FocusReason.OtherFocusReason)
 
