@@ -1,24 +1,24 @@
 """What every estimate is completed with: host, power, cost; and the derivation of each of its numbers."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from gpuplanner.catalog.entries import GpuProperty, Rule
-from gpuplanner.engine.estimate import Estimate, Fit
+from gpuplanner.engine.estimate import Fit
 from gpuplanner.engine.estimating import estimate, explain
 from gpuplanner.engine.explaining import explanation, explanation_lines
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machines import bare, machine_of, with_nodes
 from gpuplanner.facts import Source
-from gpuplanner.figures import Certainty, Figure, Step
+from gpuplanner.figures import Certainty, Step
 from gpuplanner.messages import InputError, Language, Translator
 from gpuplanner.units import Display
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import WORKLOADS, Constraints, MachineChoice, Plan
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Framework, Method, Offload, Sharding, Training
+from tests.engine.any_plans import figures
 
 MODEL_ID = "meta-llama/Meta-Llama-3.1-8B"
 CHOICE = ModelChoice(catalog_id=MODEL_ID)
@@ -35,17 +35,6 @@ def model(shipped_catalog):
 @pytest.fixture(scope="module")
 def machine(shipped_catalog):
     return machine_of(MachineChoice(instance_id="aws/p5.48xlarge"), shipped_catalog, {})
-
-
-def figures(made: Estimate) -> Iterator[tuple[str, Figure]]:
-    memory = made.memory
-    yield from (("usable", memory.usable), ("needed", memory.needed), ("reserved", memory.reserved))
-    for phase in memory.phases:
-        yield from ((f"{phase.id}.{part.id}", part.figure) for part in phase.parts)
-        yield f"{phase.id}.total", phase.total
-    yield from ((f"time.{part.id}", part.figure) for part in made.time)
-    yield from made.metrics.items()
-    yield from ((f"host.{need.id}", need.need) for need in made.host)
 
 
 def test_every_workload_kind_has_an_engine():
