@@ -3,6 +3,8 @@
 import os
 import sys
 
+_INTERRUPTED = 130
+
 
 def main() -> int:
     """Open the window when there is nothing to say or only plans to open, else run the command line.
@@ -16,12 +18,20 @@ def main() -> int:
         from gpuplanner.ui.application import main as open_window
 
         return open_window(arguments)
+    sys.unraisablehook = _interrupted_where_nobody_can_catch_it
     try:
         from gpuplanner.cli.main import main as run_command
 
         return run_command(arguments)
     except KeyboardInterrupt:  # pressed while the command was still being read in
-        return 130
+        return _INTERRUPTED
+
+
+def _interrupted_where_nobody_can_catch_it(fault: "sys.UnraisableHookArgs") -> None:
+    """An interrupt that comes within a callback of the interpreter (an import has some) would be told and then lost."""
+    if issubclass(fault.exc_type, KeyboardInterrupt):
+        os._exit(_INTERRUPTED)
+    sys.__unraisablehook__(fault)
 
 
 if __name__ == "__main__":

@@ -63,3 +63,32 @@ def test_an_interrupt_says_nothing_and_leaves_nothing(seconds):
         _, said = process.communicate(timeout=30)
     assert said == ""
     assert process.returncode == 130
+
+
+WITHIN_A_CALLBACK = """
+import sys, weakref
+import gpuplanner.__main__ as program
+import gpuplanner.cli.main as command
+
+class Thing: pass
+
+def interrupted(_):
+    raise KeyboardInterrupt
+
+def run(_arguments):
+    thing = Thing()
+    reference = weakref.ref(thing, interrupted)
+    del thing
+    print("went on")
+    return 0
+
+command.main = run
+sys.exit(program.main())
+"""
+
+
+def test_an_interrupt_within_a_callback_of_the_interpreter_is_not_lost():
+    done = subprocess.run(
+        [sys.executable, "-c", WITHIN_A_CALLBACK, "presets"], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
