@@ -1,0 +1,63 @@
+"""What was read of a machine, typed; each value with the line it stands in. Computes and judges nothing."""
+
+from pydantic import BaseModel, ConfigDict
+
+from gpuplanner.probe.evidence.events import KernelEvent, ToolFault
+from gpuplanner.probe.evidence.gpu import Gpu, MigDevice, NvLink, Process
+from gpuplanner.probe.evidence.host import Cpu, Disk, HostMemory, KernelModule, Limits, Mount, Service, System
+from gpuplanner.probe.evidence.measured import (
+    Bandwidth,
+    CollectiveRun,
+    Diagnostic,
+    DiskRate,
+    MatrixRate,
+    Sample,
+)
+from gpuplanner.probe.evidence.paths import IbPort, NetworkLink, PathMatrix, PciDevice
+from gpuplanner.probe.evidence.serving_log import NcclLog, OutOfMemory, ServerStart
+from gpuplanner.probe.evidence.software import Software
+
+
+class Evidence(BaseModel):
+    """Everything that one output, or all outputs of one machine together, say. A section without content says nothing.
+
+    `looked_for`: what was looked for and answered, even with "none" (a log without an Xid is `"kernel_log"`): only what
+    stands there may be judged by the emptiness of its section.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    gpus: tuple[Gpu, ...] = ()
+    mig_devices: tuple[MigDevice, ...] = ()
+    processes: tuple[Process, ...] = ()
+    nvlinks: tuple[NvLink, ...] = ()
+    matrices: tuple[PathMatrix, ...] = ()
+    pci: tuple[PciDevice, ...] = ()
+    network: tuple[NetworkLink, ...] = ()
+    ib_ports: tuple[IbPort, ...] = ()
+    cpu: Cpu | None = None
+    memory: HostMemory | None = None
+    limits: Limits | None = None
+    disks: tuple[Disk, ...] = ()
+    mounts: tuple[Mount, ...] = ()
+    system: System | None = None
+    services: tuple[Service, ...] = ()
+    modules: tuple[KernelModule, ...] = ()
+    software: Software | None = None
+    events: tuple[KernelEvent, ...] = ()
+    faults: tuple[ToolFault, ...] = ()
+    bandwidths: tuple[Bandwidth, ...] = ()
+    collectives: tuple[CollectiveRun, ...] = ()
+    matrix_rates: tuple[MatrixRate, ...] = ()
+    disk_rates: tuple[DiskRate, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    servers: tuple[ServerStart, ...] = ()
+    out_of_memory: tuple[OutOfMemory, ...] = ()
+    nccl_logs: tuple[NcclLog, ...] = ()
+    looked_for: frozenset[str] = frozenset()
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing at all was read."""
+        return self == Evidence()

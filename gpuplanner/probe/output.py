@@ -1,0 +1,104 @@
+"""What one tool printed, made harmless and cut into lines. Remote text is hostile: no escape sequence gets further.
+
+Knows no tool. What several tools' launchers put in front of each line (mpirun's rank, a shell's prompt) is taken away
+here, so that no parser has to.
+"""
+
+import codecs
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+LARGEST_BYTES = 64_000_000
+"""What is looked at of one output: a system's log of weeks. The rest is cut off and that is said."""
+LONGEST_LINE = 4_000
+"""Characters of a line: no tool prints more that a check reads; what is longer is somebody's attack or a binary."""
+MOST_LINES = 1_000_000
+
+_ESCAPES = re.compile(
+    # Colours, cursor movements, window titles and what else a terminal obeys (ECMA-48, xterm's OSC).
+    r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|[\]PX^_][^\x07\x1b]{0,4000}(?:\x07|\x1b\\)?|[ -/]{0,8}[0-~])"
+    r"|\x9b[0-?]{0,64}[ -/]{0,8}[@-~]"
+)
+_RANK = re.compile(r"^[ \t]{0,20}(?:\[\d{1,6},\d{1,6}\]<std(?:out|err)>:|\d{1,6}: {1,2}(?=[#\d ]))")
+"""How mpirun and srun mark the lines of a rank."""
+_PROMPT = re.compile(
+    r"^(?:\([\w.-]{1,40}\) )?(?:[\w.-]{1,64}@[\w.-]{1,64}[: ][^$#\n]{0,200}[$#]|[$#]) (?P<command>[\w./-].*)$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: its number in the output (from 1) and its text without what ends it."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Output:
+    """What was printed. `name`: of the file or the command; `command`: the argument list where it is known.
+
+    `text` has no control characters but tabs and line feeds. `cut`: that there was more than is looked at.
+    """
+
+    name: str
+    text: str
+    command: tuple[str, ...] = ()
+    exit_code: int | None = None
+    cut: bool = field(default=False, compare=False)
+
+    @classmethod
+    def of(
+        cls, content: bytes | str, name: str, command: tuple[str, ...] = (), exit_code: int | None = None
+    ) -> "Output":
+        """Decode and clean what a tool printed or a file holds; nothing in it can make this fail."""
+        cut = len(content) > LARGEST_BYTES
+        content = content[:LARGEST_BYTES]
+        text = _decoded(content) if isinstance(content, bytes) else content
+        return cls(name, _clean(text), command, exit_code, cut)
+
+    @cached_property
+    def lines(self) -> tuple[Line, ...]:
+        """All lines, without the marks of a launcher in front of them."""
+        pieces = self.text.split("\n", MOST_LINES)[:MOST_LINES]
+        if pieces and not pieces[-1]:
+            pieces.pop()
+        return tuple(Line(at, _RANK.sub("", piece)[:LONGEST_LINE]) for at, piece in enumerate(pieces, 1))
+
+    @cached_property
+    def typed(self) -> tuple[str, ...]:
+        """The commands that stand behind a shell's prompt in a copied terminal, in order."""
+        found = (_PROMPT.match(line.text) for line in self.lines)
+        return tuple(match["command"] for match in found if match)
+
+    def matching(self, pattern: re.Pattern[str]) -> Iterator[tuple[Line, re.Match[str]]]:
+        """The lines in which a pattern is found."""
+        for line in self.lines:
+            if match := pattern.search(line.text):
+                yield line, match
+
+    def has(self, pattern: re.Pattern[str]) -> bool:
+        """Whether a pattern is found in a line."""
+        return any(True for _ in self.matching(pattern))
+
+
+def _decoded(content: bytes) -> str:
+    """UTF-8, or UTF-16 as PowerShell writes into a file; what is neither keeps its readable characters."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16", "replace")
+    if content[:400].count(0) > len(content[:400]) // 3 and content[1:2] == b"\0":
+        return content.decode("utf-16-le", "replace")
+    return content.decode("utf-8-sig", "replace")
+
+
+def _clean(text: str) -> str:
+    text = _ESCAPES.sub("", text).replace("\r\n", "\n")
+    text = "\n".join(
+        line.rsplit("\r", 1)[-1] if "\r" in line.rstrip("\r") else line.rstrip("\r") for line in text.split("\n")
+    )
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c in "\t\n" or c.isprintable() or unicodedata.category(c) == "Zs" else "" for c in text)

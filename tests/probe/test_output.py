@@ -1,0 +1,50 @@
+import pytest
+
+from gpuplanner.probe.output import LONGEST_LINE, Output
+
+
+def test_escapes_and_controls_go_and_the_words_stay():
+    text = "\x1b[31mGPU0\x1b[0m\t\x1b]0;title\x07 X \x00\x08\x7f\r\nnext\u009b2J"
+    assert [line.text for line in Output.of(text.encode(), "topo").lines] == ["GPU0\t X ", "next"]
+
+
+def test_marks_that_turn_the_direction_of_text_go():
+    assert Output.of("NVIDIA \u202eA100\u2066", "smi").lines[0].text == "NVIDIA A100"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-8-sig"])
+def test_what_powershell_writes_is_read(encoding):
+    text = "GPU 0: NVIDIA GeForce RTX 4090 (UUID: GPU-1)\r\n" * 3
+    made = Output.of(text.encode(encoding), "list")
+    assert [line.text for line in made.lines] == ["GPU 0: NVIDIA GeForce RTX 4090 (UUID: GPU-1)"] * 3
+
+
+def test_invalid_bytes_lose_only_themselves():
+    assert Output.of(b"name: caf\xff\xfe!", "x").lines[0].text == "name: caf��!"
+
+
+def test_a_progress_bar_leaves_its_last_state():
+    assert [line.text for line in Output.of("10 %\r50 %\r100 %\nend", "x").lines] == ["100 %", "end"]
+
+
+@pytest.mark.parametrize("mark", ["0: ", "[1,0]<stdout>:", "   [1,12]<stderr>:"])
+def test_the_mark_of_a_rank_is_taken_away(mark):
+    assert Output.of(f"{mark}# nThread 1", "x").lines[0].text == "# nThread 1"
+
+
+def test_a_line_that_only_looks_like_a_rank_stays():
+    assert Output.of("0: none of a table", "x").lines[0].text == "0: none of a table"
+
+
+def test_an_endless_line_is_cut():
+    assert len(Output.of("a" * 1_000_000, "x").lines[0].text) == LONGEST_LINE
+
+
+def test_commands_behind_a_prompt():
+    made = Output.of("ubuntu@ip-10-0-0-13:~$ nvidia-smi nvlink -s\nGPU 0\n$ df -h\n(base) me@host:/x# lscpu\n", "x")
+    assert made.typed == ("nvidia-smi nvlink -s", "df -h", "lscpu")
+
+
+def test_line_numbers_are_those_of_the_file():
+    made = Output.of("\n\nthird\n", "x")
+    assert [(line.number, line.text) for line in made.lines] == [(1, ""), (2, ""), (3, "third")]
