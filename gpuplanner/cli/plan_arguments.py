@@ -98,10 +98,13 @@ def _from_standard_input(called: str) -> Plan:
 
 
 def _model(text: str, context: Context) -> dict[str, Any]:
-    """A model of the catalog by its name, or one read from a file."""
+    """A model of the catalog by its name, or one read from a file; what is doubtful of that goes to stderr."""
     path = Path(text)
     if text and (is_there(path) or path.suffix.lower() in MODEL_FILES):
         read = read_model_file(path)
+        for problem in read.problems:
+            if problem.id not in read.architecture.notes:  # these come with the answer
+                print(f"gpuplanner: {context.text(problem)}", file=sys.stderr)
         architecture = read.architecture.model_dump(mode="json")
         return {"architecture": architecture, "read_from": read.read_from}
     return {"catalog_id": _id_of(text, "model", context)}

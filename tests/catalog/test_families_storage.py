@@ -1,6 +1,5 @@
 """How published weights are stored: precision by part, and sizes of files that are known to the last weight."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -118,8 +117,22 @@ def test_quantisations_as_tools_write_them(config, expected, kv):
     assert shape.kv_quantisation == kv
 
 
-@pytest.mark.parametrize("config", [{"quant_method": "pixie-dust"}, {}, {"quant_method": ["fp8"]}])
-def test_an_unknown_quantisation_is_noted(config: Mapping[str, Any]):
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"quant_method": "pixie-dust"},
+        {},
+        {"quant_method": ["fp8"]},
+        "awq",
+        ["fp8"],
+        {"quant_method": "gptq", "bits": 3},
+        {"quant_method": "gptq", "bits": "four"},
+        {"quant_method": "awq", "bits": True},
+        {"quant_method": "gptq", "bits": []},
+        {"quant_method": "hqq", "nbits": 2},
+    ],
+)
+def test_an_unknown_quantisation_is_noted(config: Any):
     shape = architecture_from_config({**LLAMA, "quantization_config": config})
     assert (shape.weight_quantisation, shape.notes) == ("bf16", ("model.note.quantisation_unknown",))
 
@@ -127,6 +140,13 @@ def test_an_unknown_quantisation_is_noted(config: Mapping[str, Any]):
 @pytest.mark.parametrize(("name", "precision"), [("float16", "fp16"), ("torch.float32", "fp32"), ("int7", "bf16")])
 def test_the_type_of_plain_weights(name, precision):
     assert architecture_from_config({**LLAMA, "torch_dtype": name}).weight_quantisation == precision
+
+
+@pytest.mark.parametrize("name", ["int7", "float8_e4m3fn", ["bfloat16"]])
+def test_an_unknown_type_of_plain_weights_is_noted(name: Any):
+    shape = architecture_from_config({**LLAMA, "torch_dtype": name})
+    assert (shape.weight_quantisation, shape.notes) == ("bf16", ("model.note.quantisation_unknown",))
+    assert architecture_from_config(LLAMA).notes == ()
 
 
 def test_a_pattern_out_of_a_file_is_never_run():

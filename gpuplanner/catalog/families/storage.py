@@ -67,12 +67,14 @@ def with_storage(architecture: ModelArchitecture, config: Mapping[str, Any]) -> 
     """The architecture with how its weights are stored, as far as the configuration says."""
     text = config.get("text_config")
     parts = [config, text] if isinstance(text, Mapping) else [config]
-    base = next((b for part in parts if (b := _base(part))), "bf16")
+    stated = next((value for part in parts if (value := part.get("dtype") or part.get("torch_dtype"))), None)
+    known = next((b for part in parts if (b := _base(part))), "")
+    base = known or "bf16"
     found = (part.get(name) for part in parts for name in ("quantization_config", "compression_config"))
-    quantisation = next((q for q in found if isinstance(q, Mapping)), None)
-    if quantisation is None:
+    quantisation = next((q for q in found if q is not None), None)
+    if quantisation is None and (known or stated is None):
         return architecture.model_copy(update={"weight_quantisation": base})
-    stored = _stored(architecture, quantisation, base, config)
+    stored = _stored(architecture, quantisation, base, config) if isinstance(quantisation, Mapping) else None
     if stored is None:
         notes = (*architecture.notes, Note.QUANTISATION_UNKNOWN)
         return architecture.model_copy(update={"weight_quantisation": base, "notes": notes})
@@ -148,8 +150,18 @@ def _main_precision(quantisation: Mapping[str, Any]) -> str | None:
             return "int8"
         return "nf4" if quantisation.get("load_in_4bit", True) is True else None
     if isinstance(method, str) and method in _METHODS:
-        return "int8" if _METHODS[method] in {"gptq", "int4"} and quantisation.get("bits") == 8 else _METHODS[method]
+        return _of_bits(_METHODS[method], quantisation)
     return _scheme(quantisation)
+
+
+def _of_bits(precision: str, quantisation: Mapping[str, Any]) -> str | None:
+    """The precision of a method, which some have in 8 bit as well; None for a number of bits that is not known."""
+    bits = quantisation.get("bits", quantisation.get("nbits"))
+    if precision not in {"awq", "gptq", "int4"} or bits is None:
+        return precision
+    if isinstance(bits, bool) or bits not in (4, 8):
+        return None
+    return precision if bits == 4 else "int8"
 
 
 def _scheme(quantisation: Mapping[str, Any]) -> str | None:
