@@ -71,10 +71,11 @@ def with_storage(architecture: ModelArchitecture, config: Mapping[str, Any]) -> 
     known = next((b for part in parts if (b := _base(part))), "")
     base = known or "bf16"
     found = (part.get(name) for part in parts for name in ("quantization_config", "compression_config"))
-    quantisation = next((q for q in found if q is not None), None)
-    if quantisation is None and (known or stated is None):
+    given = next((q for q in found if q is not None), None)
+    if given is None and (known or stated is None):
         return architecture.model_copy(update={"weight_quantisation": base})
-    stored = _stored(architecture, quantisation, base, config) if isinstance(quantisation, Mapping) else None
+    quantisation: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    stored = _stored(architecture, quantisation, base, config)
     if stored is None:
         notes = (*architecture.notes, Note.QUANTISATION_UNKNOWN)
         return architecture.model_copy(update={"weight_quantisation": base, "notes": notes})
