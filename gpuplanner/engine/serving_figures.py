@@ -92,9 +92,13 @@ def with_certain_part(amount: Number, uncertain: Number, unit: Unit, spread: Spr
 
 
 def pool_figure(memory: MemoryNumbers, per_bytes: Number, amount: Number, unit: Unit, spread: Spread) -> Figure:
-    """Something that the pool holds, `per_bytes` for one: what runs beside the weights takes away from it."""
+    """Something that the pool holds, `per_bytes` for one: what runs beside the weights takes away from it.
+
+    What is missing before there is any pool has to be made up for before the better end holds more than none.
+    """
     value, shift = float(amount), beside_weights(memory) / float(per_bytes)
-    low, high = value - shift * (spread.high - 1), value + shift * (1 - spread.low)
+    missing = float(memory.shortfall_bytes) / float(per_bytes)
+    low, high = value - shift * (spread.high - 1), value - missing + shift * (1 - spread.low)
     return Figure(value, unit, certainty_on(spread.rung), max(low, 0.0), max(high, value), spread.rung, spread.why)
 
 

@@ -115,3 +115,13 @@ def test_a_pool_whose_range_passes_the_need_is_refused_with_a_word_of_that(works
     assert far.reason.id != "serving.may_start"
     for language in Language:
         assert Translator(language).text(held.reason)
+
+
+def test_a_pool_that_lacks_far_more_than_its_range_holds_nothing_at_the_better_end(workspace: Workspace) -> None:
+    made = workspace.estimate(
+        workspace.presets["chat-70b"].model_copy(
+            update={"machine": MachineChoice(gpu_id="nvidia-rtx-a2000-6gb", gpus=2, per_node=2)}
+        )
+    )
+    for name in ("kv_pool_tokens", "max_concurrency", "max_length"):
+        assert (made.metrics[name].value, made.metrics[name].high) == (0, 0), name
