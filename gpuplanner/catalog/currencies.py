@@ -33,5 +33,7 @@ def read_rates(record: Record, source_of: SourceOf, problems: list[Problem]) -> 
         date = fields.date("date")
         if per_usd is None and not fields.failed:
             fields.problem("per_usd", "overlay.value.required")
+        if code.upper() == "USD" and per_usd not in {None, 1.0}:
+            fields.problem("per_usd", "overlay.rate.dollar")
         if source and per_usd is not None and not fields.failed:
             yield code.upper(), Rate(code.upper(), per_usd, date, source)

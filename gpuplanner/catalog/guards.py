@@ -25,12 +25,14 @@ SMALLEST_MEMORY_BYTES = 0.5 * GIB
 PARAMETER_TOLERANCE = 0.03
 """Published counts are rounded: "7B" in a table may be 7.2, but a count given to the digit is not 3 % off."""
 DOUBLED = (1.8, 2.2)
+LEAST_PRICE = 1e-4
+"""Money an hour, in any currency: the smallest slices of GPUs cost hundreds of times as much."""
 _RATES = (GpuProperty.BF16_FLOP_PER_S, GpuProperty.FP16_FLOP_PER_S, GpuProperty.FP8_FLOP_PER_S)
 
 
 def price_of_nothing(value: float) -> Message | None:
-    """A price of 0 is a price that is not known."""
-    return msg("overlay.price.zero") if value == 0 else None
+    """A price of 0 is a price that is not known, and one of next to nothing is no price."""
+    return msg("overlay.price.zero") if value < LEAST_PRICE else None
 
 
 def price_without_currency(currency: str) -> Message | None:

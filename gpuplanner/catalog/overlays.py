@@ -35,6 +35,8 @@ from gpuplanner.paths import is_there
 OWN, SHIPPED_DIGITS = "+", 40
 """What stands in a hash between the digits of the shipped edition and those of a person's own files."""
 SUFFIXES = (".yaml", ".yml", ".csv")
+OTHER_TABLES = (".xlsx", ".xls", ".ods", ".numbers", ".tsv", ".json")
+"""What may well hold entries and is not read: a person who puts one there is told so."""
 MOST_PROBLEMS = 200
 """Problems of one file that are told one by one; a list of the wrong shape has one in each row."""
 _NEEDED = {
@@ -49,7 +51,8 @@ def overlay_files(folder: Path) -> tuple[Path, ...]:
     A folder that cannot be looked into stands for itself, so that reading it says why.
     """
     try:
-        found = [path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and not path.name.startswith(".")]
+        suffixes = (*SUFFIXES, *OTHER_TABLES)
+        found = [path for path in folder.iterdir() if path.suffix.lower() in suffixes and not path.name.startswith(".")]
     except FileNotFoundError:
         return ()
     except OSError:
@@ -91,6 +94,8 @@ class _Reading:
     def open(self, path: Path) -> OverlayFile | None:
         """Read and parse one file; None when nothing of it can be used."""
         try:
+            if path.suffix.lower() in OTHER_TABLES:
+                raise Refused(Problem(path.name, 0, "", msg("overlay.file.other_kind")))
             content = read_bytes(path)
             self._contents[f"{len(self._contents)} {path.name}"] = content
             file = parse_overlay(path, content, self._sources)

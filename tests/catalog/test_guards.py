@@ -46,6 +46,7 @@ def test_a_price_of_nothing_is_found():
     found = price_of_nothing(0.0)
     assert found is not None
     assert found.id == "overlay.price.zero"
+    assert price_of_nothing(1e-300) == found
     assert price_of_nothing(0.01) is None
 
 

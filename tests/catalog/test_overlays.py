@@ -513,3 +513,19 @@ def test_no_name_of_an_own_file_can_turn_a_line_around_or_speak_to_a_terminal(tm
     assert any(text.startswith("agnp.exe") for text in sources)
     assert [text for text in texts if not text.isprintable()] == []
     assert all(text.isprintable() for text in said(catalog))
+
+
+def test_a_table_of_another_kind_is_told_and_not_read(tmp_path, base):
+    for name in ("prices.xlsx", "prices.TSV", "gpu.json", "notes.txt"):
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+    catalog = with_overlays(base, overlay_files(tmp_path))
+    assert [(p.file, p.what.id) for p in catalog.problems] == [
+        (name, "overlay.file.other_kind") for name in ("gpu.json", "prices.TSV", "prices.xlsx")
+    ]
+
+
+def test_a_dollar_costs_a_dollar(load, base):
+    catalog = load("rates:\n  USD: {per_usd: 7, date: 2026-10-01}\n  CNY: {per_usd: 7.1, date: 2026-10-01}\n")
+    assert [p.what.id for p in catalog.problems] == ["overlay.rate.dollar"]
+    assert catalog.currencies.get("USD") == base.currencies.get("USD")
+    assert catalog.currencies["CNY"].per_usd == 7.1
