@@ -1,0 +1,114 @@
+import gzip
+import io
+import tarfile
+import zipfile
+
+import pytest
+
+from gpuplanner.messages import InputError
+from gpuplanner.probe import saved
+from gpuplanner.probe.recording import written
+from gpuplanner.probe.saved import outputs_in, outputs_of
+from tests.probe.test_recording import RUN
+
+FILES = {"a/nvidia-smi.txt": b"GPU 0: X (UUID: GPU-1)\n", "b.log": b"\xff\n"}
+
+
+def names(outputs):
+    return [output.name for output in outputs]
+
+
+def a_folder(tmp_path):
+    for name, content in FILES.items():
+        path = tmp_path / "machine" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    (tmp_path / "machine" / "link").symlink_to("/etc/passwd")
+    return tmp_path / "machine"
+
+
+def a_zip(tmp_path):
+    path = tmp_path / "m.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in FILES.items():
+            archive.writestr(name, content)
+    return path
+
+
+def a_tar(tmp_path):
+    path = tmp_path / "m.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in FILES.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+        device = tarfile.TarInfo("null")
+        device.type = tarfile.CHRTYPE
+        archive.addfile(device)
+    return path
+
+
+@pytest.mark.parametrize("made", [a_folder, a_zip, a_tar])
+def test_what_a_folder_or_an_archive_holds(tmp_path, made):
+    outputs = outputs_of(made(tmp_path))
+    assert names(outputs) == list(FILES)
+    assert outputs[0].lines[0].text == "GPU 0: X (UUID: GPU-1)"
+
+
+def test_one_file_packed_or_not(tmp_path):
+    plain, packed = tmp_path / "x.txt", tmp_path / "x.log.gz"
+    plain.write_text("hi\n")
+    packed.write_bytes(gzip.compress(b"hi\n"))
+    assert [(o.name, o.text) for o in (*outputs_of(plain), *outputs_of(packed))] == [
+        ("x.txt", "hi\n"),
+        ("x.log", "hi\n"),
+    ]
+
+
+def test_a_recording_is_one_output_a_command(tmp_path):
+    path = tmp_path / "x.gpurun"
+    path.write_text(written(RUN), encoding="utf-8")
+    assert names(outputs_of(path)) == ["nvidia-smi", "cat x"]
+
+
+def test_names_in_an_archive_lead_nowhere(tmp_path):
+    path = tmp_path / "m.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("../../etc/cron.d/x", b"hi")
+        archive.writestr("/root/y", b"hi")
+    assert names(outputs_of(path)) == ["etc/cron.d/x", "root/y"]
+
+
+def test_an_archive_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(saved, "MOST_BYTES", 10)
+    with pytest.raises(InputError) as fault:
+        outputs_of(a_zip(tmp_path))
+    assert fault.value.message.id == "probe.saved.too_much"
+
+
+@pytest.mark.parametrize(
+    ("content", "id_"),
+    [
+        (b"PK\x03\x04broken", "probe.saved.cannot_read"),
+        (b"\x1f\x8b\x08broken", "probe.saved.cannot_read"),
+        (b"BZh9broken", "probe.saved.unknown_archive"),
+    ],
+)
+def test_a_broken_archive_is_said_to_be_one(tmp_path, content, id_):
+    path = tmp_path / "m"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as fault:
+        outputs_of(path)
+    assert fault.value.message.id == id_
+
+
+def test_nothing_there(tmp_path):
+    (tmp_path / "empty").mkdir()
+    for path, id_ in ((tmp_path / "no", "probe.saved.missing"), (tmp_path / "empty", "probe.saved.empty")):
+        with pytest.raises(InputError) as fault:
+            outputs_of(path)
+        assert fault.value.message.id == id_
+
+
+def test_pasted_text():
+    assert outputs_in(b"GPU 0", "pasted")[0].text == "GPU 0"
