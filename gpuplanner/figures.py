@@ -5,12 +5,12 @@ decorator. It runs on floats and on NumPy arrays alike; inside `recording()` its
 """
 
 import functools
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, cast
 
 from gpuplanner.facts import Fact
@@ -171,21 +171,64 @@ def formula(unit: Unit, equation: str, reference: str = "") -> Callable[[Callabl
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        signature = inspect.signature(function)
-        names = tuple(signature.parameters)
-        described = Formula(function.__name__, unit, equation, reference)
+        run = cast(FunctionType, function)
+        names = run.__code__.co_varnames[: run.__code__.co_argcount]
+        described = Formula(run.__name__, unit, equation, reference)
+
+        def keep(kept: Recording, *values: Any) -> Any:
+            return kept.keep(described, names, lambda: run(*values), values)
+
+        call = _with_parameters_of(run, keep)
+        functools.update_wrapper(call, run)
+        call.formula = described
+        return cast(Callable[P, R], call)
+
+    return decorate
+
+
+def _with_parameters_of(run: FunctionType, keep: Callable[..., Any]) -> Any:
+    """A function with the parameters of `run` that calls it, or `keep` with the recording while there is one.
+
+    To pack arguments and unpack them costs more than most formulas do, and an estimate calls a thousand of them.
+    """
+    count = run.__code__.co_argcount
+    plain = _caller_of(count)(run, _recording.get, keep)
+    names = (*run.__code__.co_varnames[:count], *plain.__code__.co_varnames[count:])
+    code = plain.__code__.replace(co_varnames=names)
+    return FunctionType(code, plain.__globals__, run.__name__, run.__defaults__, plain.__closure__)
+
+
+@functools.cache
+def _caller_of(count: int) -> Callable[..., FunctionType]:
+    """What makes such a function of `count` parameters, compiled once for all formulas that have so many."""
+    taken = ", ".join(f"argument_{place}" for place in range(count))
+    made: dict[str, Any] = {}
+    exec(  # noqa: S102 - as dataclasses make theirs: nothing of it comes from outside
+        f"""def make(run, recorded, keep):
+    def call({taken}):
+        recording = recorded()
+        return run({taken}) if recording is None else keep(recording, {taken})
+    return call""",
+        made,
+    )
+    return cast(Callable[..., FunctionType], made["make"])
+
+
+def kept(size: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Keep what a pure function of hashable values gave for the last `size` different ones, as from key to key.
+
+    Inside of a recording it is run all the same, so that its formulas are part of the explanation.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        known = functools.lru_cache(maxsize=size)(function)
 
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            kept = _recording.get()
-            if kept is None:
+            if _recording.get() is not None:
                 return function(*args, **kwargs)
-            bound = signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            values = tuple(bound.arguments[name] for name in names)
-            return cast(R, kept.keep(described, names, lambda: function(*args, **kwargs), values))
+            return known(*args, **kwargs)  # type: ignore[arg-type]  # hashable, as the docstring asks for
 
-        call.formula = described  # type: ignore[attr-defined]  # a function may carry it, mypy has no word for that
         return call
 
     return decorate

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from gpuplanner.figures import Certainty, Origin, described, formula, recording
+from gpuplanner.figures import Certainty, Origin, described, formula, kept, recording
 from gpuplanner.units import Unit
 
 
@@ -77,3 +77,32 @@ def test_a_formula_that_fails_leaves_the_recording_usable() -> None:
             read_seconds(1.0, 0.0)
         bytes_of(1.0, 8.0)
     assert kept.last("bytes_of") is not None
+
+
+def test_a_formula_has_the_parameters_that_it_was_written_with() -> None:
+    assert step_seconds(extra_s=1.0, bytes_per_s=2e9, parameters=1e9) == 2.0
+    with recording() as known:
+        assert step_seconds(1e9, bytes_per_s=2e9) == 1.5
+    assert [a.value for a in known.steps[0].arguments] == [1e9, 2e9, 0.5]
+    with pytest.raises(TypeError, match="bytes_per_s"):
+        step_seconds(1e9)  # type: ignore[call-arg]  # one is missing
+    with pytest.raises(TypeError, match="speed"):
+        step_seconds(1e9, 2e9, speed=1.0)  # type: ignore[call-arg]  # there is none of that name
+
+
+def test_what_is_kept_is_worked_out_once_but_explained_each_time() -> None:
+    runs = []
+
+    @kept(2)
+    def weights(parameters: float) -> float:
+        runs.append(parameters)
+        return bytes_of(parameters, 16.0)
+
+    assert [weights(p) for p in (1e9, 1e9, 2e9, 1e9)] == [2e9, 2e9, 4e9, 2e9]
+    assert runs == [1e9, 2e9]
+    with recording() as known:
+        assert weights(1e9) == 2e9
+    assert known.last("bytes_of") is not None
+    weights(3e9)
+    weights(2e9)  # the oldest of three is forgotten
+    assert runs == [1e9, 2e9, 1e9, 3e9, 2e9]
