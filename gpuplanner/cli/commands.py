@@ -96,6 +96,10 @@ def _validate(parser: Parser, text: Text) -> None:
     parser.add_argument("--columns", action="store_true", help=text("cli.help.validate_columns"))
 
 
+def _inspect(parser: Parser, text: Text) -> None:
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=text("cli.help.inspect_files"))
+
+
 def _nothing(parser: Parser, text: Text) -> None:
     """A command without arguments of its own."""
 
@@ -142,6 +146,7 @@ COMMANDS = (
     Command("explain", "explain_command", "explain", _explain),
     Command("calibrate", "calibrate_command", "calibrate", _calibrate),
     Command("validate", "validate_command", "validate", _validate),
+    Command("inspect", "inspect_command", "inspect_files", _inspect),
     Command("schema", "plan_commands", "schema", _nothing),
     Command("ask load", "ask_command", "load", _question(ask_arguments.load)),
     Command("ask checkpoints", "ask_command", "checkpoints", _question(ask_arguments.checkpoints)),

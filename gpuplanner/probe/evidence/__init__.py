@@ -1,5 +1,7 @@
 """What was read of a machine, typed; each value with the line it stands in. Computes and judges nothing."""
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict
 
 from gpuplanner.probe.evidence.events import KernelEvent, ToolFault
@@ -14,6 +16,7 @@ from gpuplanner.probe.evidence.measured import (
     Sample,
 )
 from gpuplanner.probe.evidence.paths import IbPort, NetworkLink, PathMatrix, PciDevice
+from gpuplanner.probe.evidence.record import Record
 from gpuplanner.probe.evidence.serving_log import NcclLog, OutOfMemory, ServerStart
 from gpuplanner.probe.evidence.software import Software
 
@@ -56,6 +59,17 @@ class Evidence(BaseModel):
     out_of_memory: tuple[OutOfMemory, ...] = ()
     nccl_logs: tuple[NcclLog, ...] = ()
     looked_for: frozenset[str] = frozenset()
+
+    def as_data(self) -> dict[str, Any]:
+        """For JSON: the sections that have something."""
+        data: dict[str, Any] = {}
+        for name in type(self).model_fields:
+            section = getattr(self, name)
+            if isinstance(section, Record):
+                data[name] = section.as_data()
+            elif section:
+                data[name] = sorted(section) if name == "looked_for" else [record.as_data() for record in section]
+        return data
 
     @property
     def empty(self) -> bool:

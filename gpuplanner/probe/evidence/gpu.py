@@ -28,6 +28,8 @@ class Process(Record):
     gpu_index: int | None = None
     gpu_uuid: str | None = None
     gpu_bus_id: str | None = None
+    gpu_instance_id: int | None = None
+    compute_instance_id: int | None = None
     pid: int | None = None
     kind: str | None = None
     name: str | None = None
@@ -60,7 +62,8 @@ class Gpu(Record):
     Identity: `pci_device_id` and `pci_subsystem_id` are "0xDDDDVVVV" in capitals (device, then vendor), `pci_bus_id`
     "00000000:10:1C.0" in capitals with a domain of 8 digits. `state`: "ok", "lost", "needs reset", "error".
     Throttle reasons are NVML's bit mask. PCIe generations and widths are counts; `pcie_gen_max` is what card and slot
-    can do together, `pcie_gen_gpu_max` and `pcie_gen_host_max` each of them. Energy, power and temperature in W and °C.
+    can do together, `pcie_gen_gpu_max` and `pcie_gen_host_max` each of them. Power and temperature in W and °C; the
+    margins of slowdown and shutdown are the values of `temperature_margin_c` at which they happen.
     """
 
     index: int | None = None
@@ -155,6 +158,8 @@ class Gpu(Record):
     temperature_shutdown_c: float | None = None
     temperature_max_operating_c: float | None = None
     temperature_memory_max_c: float | None = None
+    temperature_slowdown_margin_c: float | None = None
+    temperature_shutdown_margin_c: float | None = None
     fan_percent: float | None = None
 
     pstate: str | None = None

@@ -60,3 +60,22 @@ class Record(BaseModel):
             for name in type(self).model_fields
             if name not in {"seen", "absent"} and (value := getattr(self, name)) not in (None, ())
         }
+
+    def as_data(self) -> dict[str, Any]:
+        """The fields for JSON: those with a value, why others are absent, and the line that each was read in."""
+        data = {name: _plain(value) for name, value in self.read().items()}
+        if self.absent:
+            data["absent"] = {name: absent.reason.value for name, absent in self.absent.items()}
+        if self.seen:
+            data["lines"] = {name: seen.line for name, seen in self.seen.items()}
+        return data
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.as_data()
+    if isinstance(value, tuple | list | frozenset):
+        return [_plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    return value
