@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from gpuplanner.cli import ask_arguments
 from gpuplanner.cli.parser import Parser, refused
 from gpuplanner.messages import msg, shortened
-from gpuplanner.workload.plan import MOST_GPUS
+from gpuplanner.workload.machine_counts import MOST_GPUS
 
 if TYPE_CHECKING:
     from gpuplanner.cli.context import Context

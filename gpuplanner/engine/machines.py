@@ -18,7 +18,8 @@ from gpuplanner.engine.slices import sliced, slices_per_gpu
 from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.units import Display, Unit, show
-from gpuplanner.workload.plan import MOST_GPUS, MOST_NODES, MOST_PER_NODE, GpuSlice, MachineChoice
+from gpuplanner.workload.machine_counts import MOST_GPUS, MOST_NODES, MOST_PER_NODE
+from gpuplanner.workload.plan import GpuSlice, MachineChoice
 
 BARE_COUNTS = (1, 2, 4, 8)
 """How many bare GPUs of one type are ranked: what fits on one mainboard."""

@@ -10,6 +10,7 @@ from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.by_hand import ByHand
 from gpuplanner.workload.diffusion import Diffusion
 from gpuplanner.workload.diffusion_training import DiffusionTraining
+from gpuplanner.workload.machine_counts import MOST_GPUS, MOST_NODES, MOST_PER_NODE
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.rendering import Rendering
 from gpuplanner.workload.said import Name, Said
@@ -44,9 +45,6 @@ def model_of(workload: Workload) -> ModelChoice | None:
     choice: ModelChoice | None = getattr(workload, "model", None)
     return choice
 
-
-MOST_NODES, MOST_GPUS, MOST_PER_NODE = 1_000_000, 1_000_000, 128
-"""Of one machine: several times the largest clusters that were built."""
 
 SHARE = r"^[0-9]{1,3}(/[1-9][0-9]{0,2})?$"
 """A part of one as text: "3/7", "1"."""

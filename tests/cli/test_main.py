@@ -68,6 +68,15 @@ def test_a_fault_of_our_own_is_a_sentence_without_a_traceback(
     assert "Traceback" not in said
 
 
+def test_help_reads_nothing_that_it_does_not_show() -> None:
+    code = "import sys; from gpuplanner.__main__ import main; sys.argv[1:] = ['--help']; main(); print(*sys.modules)"
+    printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    loaded = set(printed.splitlines()[-1].split())
+    assert "gpuplanner.cli.commands" in loaded
+    assert not loaded & {"pydantic", "numpy", "sqlite_utils", "yaml", "PySide6", "gpuplanner.workspace"}
+
+
+@pytest.mark.alone
 def test_help_is_there_at_once() -> None:
     """Help may take 0.3 s. A start of Python alone is timed beside it, so that a busy machine does not matter."""
 

@@ -22,7 +22,8 @@ from gpuplanner.engine.machines import (
 from gpuplanner.facts import Fact, Known, Source
 from gpuplanner.messages import InputError, Language, Translator
 from gpuplanner.units import Unit
-from gpuplanner.workload.plan import MOST_GPUS, MOST_PER_NODE, MachineChoice
+from gpuplanner.workload.machine_counts import MOST_GPUS, MOST_PER_NODE
+from gpuplanner.workload.plan import MachineChoice
 
 SOURCE = Source("s", "A datasheet", "2024-01-01")
 RATES = {"CNY": Rate("CNY", 7.0, "2025-01-01", SOURCE)}

@@ -3,8 +3,9 @@
 import pytest
 
 from gpuplanner.messages import InputError, Message
+from gpuplanner.workload.machine_counts import MOST_PER_NODE
 from gpuplanner.workload.measurement_log import parse_measurement
-from gpuplanner.workload.plan import MOST_PER_NODE, MachineChoice
+from gpuplanner.workload.plan import MachineChoice
 from gpuplanner.workspace import Workspace
 
 H100 = MachineChoice(gpu_id="nvidia-h100-sxm5-80gb", gpus=1)

@@ -9,7 +9,7 @@ from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fields.number_field import NumberField
 from gpuplanner.ui.widgets.label import Ink, Label
-from gpuplanner.workload.plan import MOST_GPUS, MOST_NODES
+from gpuplanner.workload.machine_counts import MOST_GPUS, MOST_NODES
 
 _WIDTH = 84
 
