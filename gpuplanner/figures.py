@@ -164,6 +164,11 @@ def unrecorded() -> Iterator[None]:
         _recording.reset(token)
 
 
+def explained(known: R, work_out: Callable[[], R]) -> R:
+    """What is known already; inside of a recording it is worked out again, to be part of the explanation."""
+    return known if _recording.get() is None else work_out()
+
+
 def formula(unit: Unit, equation: str, reference: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Mark a pure function as a formula with its unit, its equation and the reference for it.
 

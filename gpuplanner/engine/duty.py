@@ -11,6 +11,7 @@ from gpuplanner.engine.serving_model import bits_by_part
 from gpuplanner.engine.training_layouts import splits_base
 from gpuplanner.engine.training_model import model_numbers
 from gpuplanner.engine.training_run import text_sample
+from gpuplanner.figures import kept
 from gpuplanner.workload.precision import WeightPrecision
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import ADAPTERS, Method, Offload, Sharding, Training
@@ -22,6 +23,7 @@ Accelerate's documentation of FSDP (`cpu_ram_efficient_loading`); without it eve
 """
 
 
+@kept(64)
 def weight_file_bytes(
     model: ModelArchitecture, precision: WeightPrecision | str | None, efficiencies: Efficiencies
 ) -> float:

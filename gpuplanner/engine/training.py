@@ -23,7 +23,7 @@ from gpuplanner.engine.training_remarks import deadline_goals, remarks, unmet
 from gpuplanner.engine.training_run import TrainingRun, training_run
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.engine.verdict import usable_figure, verdict
-from gpuplanner.figures import Figure, exact
+from gpuplanner.figures import Figure, exact, explained
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.training import Training
@@ -247,7 +247,7 @@ def _largest(run: TrainingRun, field: Grown, most: int, unit: Unit) -> Figure:
     low, high = min(at(usable / spread.high), found), max(at(usable / spread.low), found)
     tried = max(found, 1.0)
     if tried != getattr(run.layout, field):
-        needed = grown_bytes(*numbers, field, tried)
+        needed = explained(grown.largest_bytes, lambda: grown_bytes(*numbers, field, tried))
     value = _float(largest_that_fitted(found, needed, usable))
     return Figure(value, unit, certainty_on(spread.rung), low, high, spread.rung, spread.why)
 

@@ -15,9 +15,13 @@ Grown = Literal["micro_batch", "sequence_length"]
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """The largest number that fits, 0 where not even 1 does; what 1 needs, and how much more each one needs."""
+    """The largest number that fits, 0 where not even 1 does.
+
+    `largest_bytes`: what that, or 1, needs; `least_bytes`: what 1 needs; `bytes_each`: how much more each one needs.
+    """
 
     largest: int
+    largest_bytes: float
     least_bytes: float
     bytes_each: float
 
@@ -48,7 +52,7 @@ def growth(
         usable = cast(float, hardware.usable_bytes)
         found = largest_that_fits(needed, usable, most, (int(own), needed_bytes))
         least, second = needed(1.0), max(found, 2)
-        return Growth(found, least, (needed(float(second)) - least) / (second - 1))
+        return Growth(found, needed(float(max(found, 1))), least, (needed(float(second)) - least) / (second - 1))
 
 
 def grown_bytes(

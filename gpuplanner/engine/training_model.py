@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from gpuplanner.catalog.architecture import AttentionKind, LayerGroup, ModelArchitecture, Role
 from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.lora import adapter_parameters
+from gpuplanner.figures import kept
 from gpuplanner.workload.training import LoraTargets, Method, Training
 
 FROZEN = {Method.LORA, Method.QLORA}
@@ -70,10 +71,14 @@ class ModelNumbers:
 
 def model_numbers(model: ModelArchitecture, workload: Training) -> ModelNumbers:
     """The numbers of `model` as `workload` trains it."""
+    return _numbers(model, workload.method in FROZEN, workload.lora_targets, workload.lora_rank)
+
+
+@kept(64)
+def _numbers(model: ModelArchitecture, frozen: bool, targets: LoraTargets, rank: int) -> ModelNumbers:
     groups = model.groups
     layers = float(model.layers)
     hidden = float(model.hidden)
-    frozen = workload.method in FROZEN
     experts_resident = sum(g.count * g.mlp.experts * g.mlp.expert_parameters for g in groups)
     experts_active = sum(g.count * g.mlp.experts_per_token * g.mlp.expert_parameters for g in groups)
     dense = sum(g.count * _dense_parameters(g) for g in groups)
@@ -81,8 +86,8 @@ def model_numbers(model: ModelArchitecture, workload: Training) -> ModelNumbers:
     mixed = [g for g in groups if g.mlp.experts]
     mixed_layers = sum(g.count for g in mixed) or 1
     window = max((g.attention.window or 0 for g in groups), default=0)
-    widths = sum(g.count * _adapted_width(g, hidden, workload.lora_targets) for g in groups)
-    adapters = float(adapter_parameters(workload.lora_rank, widths)) if frozen else 0.0
+    widths = sum(g.count * _adapted_width(g, hidden, targets) for g in groups)
+    adapters = float(adapter_parameters(rank, widths)) if frozen else 0.0
     return ModelNumbers(
         layers=layers,
         hidden=hidden,
