@@ -17,6 +17,7 @@ _LACKING: tuple[tuple[re.Pattern[str], Lacking], ...] = tuple(
             r"^(?:n/?a|not supported|not applicable|(?:requested functionality has been )?deprecated|-+|no data)$",
             Lacking.NOT_SUPPORTED,
         ),
+        (r"^(?:deprecated, see .{0,60}|not available in .{0,40})$", Lacking.NOT_SUPPORTED),
         (
             r"^(?:insufficient permissions?|permission denied|not permitted|operation not permitted)$",
             Lacking.NO_PERMISSION,

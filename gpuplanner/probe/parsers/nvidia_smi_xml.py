@@ -1,0 +1,144 @@
+"""`nvidia-smi -q -x`: the tree of `-q` as XML, of any version of its DTD, also cut off. Judges nothing.
+
+Hostile XML is harmless: only what stands between the root's tags is given to the reader, so that no document type,
+hence no entity and no DTD, is ever seen; depth, length of a text and number of GPUs are bounded.
+"""
+
+import re
+from xml.parsers import expat
+
+from gpuplanner.messages import msg
+from gpuplanner.probe.evidence import Evidence
+from gpuplanner.probe.evidence.gpu import Gpu, MigDevice, Process
+from gpuplanner.probe.output import Line, Output
+from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser, Problem
+from gpuplanner.probe.parsers.nvidia_tree import GpuTree
+from gpuplanner.probe.parsers.nvidia_values import MOST_GPUS, Head, count, each_once, plain_label
+from gpuplanner.probe.values import UnreadableError
+
+_ROOT = "<nvidia_smi_log"
+_END = "</nvidia_smi_log>"
+_OPENS = re.compile(r"<nvidia_smi_log[ >]")
+_DEEPEST = 12
+_LONGEST_TEXT = 2_000
+_MOST_DOCUMENTS = 64
+
+
+def recognise(output: Output) -> int:
+    """Certain by the root of the document."""
+    return CERTAIN if _OPENS.search(output.text) else NO
+
+
+def parse(output: Output) -> Parsed:
+    """All GPUs of all documents; where one is broken, what stands before the place, and the place."""
+    gpus: list[Gpu] = []
+    slices: list[MigDevice] = []
+    processes: list[Process] = []
+    problems: list[Problem] = []
+    software = None
+    text = output.text
+    begin = text.find(_ROOT)
+    for _ in range(_MOST_DOCUMENTS):
+        if begin < 0:
+            break
+        following = text.find(_ROOT, begin + 1)
+        end = text.find(_END, begin)
+        stop = end + len(_END) if end >= 0 else following if following >= 0 else len(text)
+        document = _Document(output, text.count("\n", 0, begin))
+        problems += document.read(text[begin:stop])
+        for record, parts, running in document.records():
+            gpus.append(record)
+            slices += parts
+            processes += running
+        software = software or document.head.software()
+        begin = text.find(_ROOT, stop)
+    kept, more = each_once(gpus)
+    evidence = Evidence(
+        gpus=kept,
+        mig_devices=tuple(slices),
+        processes=tuple(processes),
+        software=software,
+        looked_for=frozenset({"gpus", "processes"}),
+    )
+    return Parsed(evidence, (*problems, *more))
+
+
+class _Document:
+    """One document: elements below `gpu` go to its tree, the others to the head."""
+
+    def __init__(self, output: Output, lines_before: int) -> None:
+        self._output = output
+        self._before = lines_before
+        self._reader = expat.ParserCreate("utf-8")
+        self._reader.StartElementHandler = self._start
+        self._reader.EndElementHandler = self._end
+        self._reader.CharacterDataHandler = self._characters
+        self._path: list[str] = []
+        self._text = ""
+        self._leaf = False
+        self._line = 1
+        self._trees: list[GpuTree] = []
+        self._attached: int | None = None
+        self.head = Head(output)
+
+    def read(self, text: str) -> list[Problem]:
+        """Read the document; the problem where it ends too early or is no XML."""
+        try:
+            self._reader.Parse(text.encode("utf-8", "replace"), True)
+        except expat.ExpatError as error:
+            return [Problem(self._before + error.lineno, msg("probe.nvidia.broken_xml", found=len(self._trees)))]
+        found = len(self._trees)
+        if self._attached is not None and self._attached > found:
+            said = msg("probe.nvidia.fewer_gpus", attached=self._attached, found=found)
+            return [Problem(self._at(self._line).number, said)]
+        return []
+
+    def records(self) -> list[tuple[Gpu, list[MigDevice], list[Process]]]:
+        """The GPUs; their place tells their index where all that are attached stand there."""
+        all_there = self._attached == len(self._trees)
+        return [tree.made(index if all_there else None, self.head) for index, tree in enumerate(self._trees)]
+
+    def _at(self, line: int) -> Line:
+        lines = self._output.lines
+        number = min(self._before + line, len(lines))
+        return lines[number - 1]
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        self._line = self._reader.CurrentLineNumber
+        self._text = ""
+        self._leaf = True
+        self._path.append(plain_label(tag[:60]))
+        if self._path[1:] == ["gpu"] and len(self._trees) < MOST_GPUS:
+            self._trees.append(GpuTree(self._output, attributes.get("id", "")[:40], self._at(self._line)))
+        elif self._trees and self._path[1:2] == ["gpu"]:
+            if tag == "mig_device":
+                self._trees[-1].new_slice()
+            elif tag == "process_info":
+                self._trees[-1].new_process()
+
+    def _characters(self, text: str) -> None:
+        if self._leaf and len(self._text) < _LONGEST_TEXT:
+            self._text += text[:_LONGEST_TEXT]
+
+    def _end(self, _tag: str) -> None:
+        path = self._path[1:]
+        if self._leaf and len(path) <= _DEEPEST and (text := self._text.strip()):
+            line = self._at(self._line)
+            if path[:1] == ["gpu"] and self._trees:
+                self._trees[-1].take(path[1:], text, line) if len(path) > 1 else None
+            elif path == ["attached_gpus"]:
+                self._attached = _attached(text)
+            elif len(path) == 1:
+                self.head.take(path[0], text, line)
+        self._leaf = False
+        self._path.pop()
+
+
+def _attached(text: str) -> int | None:
+    try:
+        return count(text)
+    except (UnreadableError, OverflowError):
+        return None
+
+
+PARSER = Parser("nvidia-smi-xml", recognise, parse)
