@@ -156,7 +156,7 @@ def candidate_pin(candidate: "Candidate", plan: Plan, estimate: "Estimate | None
         gpus=machine.gpus,
         nodes=machine.nodes,
         instance_id=choice.instance_id or "",
-        fit=candidate.fit.name.lower(),
+        fit=_verdict(candidate, estimate),
         metrics=dict(candidate.metrics),
         kind=plan.workload.kind,
         topology=machine.topology.value,
@@ -165,6 +165,13 @@ def candidate_pin(candidate: "Candidate", plan: Plan, estimate: "Estimate | None
         own=candidate.own.fact.source.citation if candidate.own is not None and candidate.own.fact is not None else "",
     )
     return Pin(PinKind.CANDIDATE, candidate_id(choice, plan), pinned)
+
+
+def _verdict(candidate: "Candidate", estimate: "Estimate | None") -> str:
+    """The verdict in words of `fit.`: with the goals, as the plan says it, and not of the memory alone."""
+    if estimate is not None:
+        return estimate.outcome.name.lower()
+    return "may_miss" if candidate.may_miss else candidate.fit.name.lower()
 
 
 def _ranges(candidate: "Candidate", estimate: "Estimate") -> dict[str, tuple[float, float]]:

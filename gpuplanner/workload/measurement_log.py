@@ -40,6 +40,10 @@ class MeasuredRun:
     model: str = ""
 
 
+class UnusableMeasurementError(InputError):
+    """A file that is a measurement for sure, and cannot be used: what reads other files need not try."""
+
+
 def read_measurement(path: Path) -> MeasuredRun:
     """What a file of a person says was measured. Raises InputError naming the file and what is wrong with it."""
     name = shortened(on_one_line(path.name), 80)
@@ -59,7 +63,10 @@ def read_measurement(path: Path) -> MeasuredRun:
 
 
 def parse_measurement(text: str, name: str) -> MeasuredRun:
-    """What a text says was measured. Raises InputError where nothing in it is known."""
+    """What a text says was measured. Raises InputError where nothing in it is known.
+
+    That is an UnusableMeasurementError where it is known what was measured.
+    """
     for reader in (_nccl_table, _json_results, _printed_results, _server_log, _training_log):
         run = reader(text)
         if run is None:
@@ -68,7 +75,11 @@ def parse_measurement(text: str, name: str) -> MeasuredRun:
         if measured:
             return replace(run, metrics=measured)
         if run.kind == COLLECTIVES:
-            raise InputError(msg("own.link.no_row", file=name))
+            raise UnusableMeasurementError(msg("own.link.no_row", file=name))
+    if (other := _OTHER_COLLECTIVE.search(text)) is not None and _HEADER.search(text):
+        raise UnusableMeasurementError(msg("own.link.other_collective", file=name, collective=other[1]))
+    if _HEADER.search(text):
+        raise UnusableMeasurementError(msg("own.link.no_ranks", file=name))
     raise InputError(msg("own.file.unknown", file=name))
 
 
@@ -81,7 +92,9 @@ _MESSAGE = re.compile(
     rf"{_COLUMN}{_COLUMN}[ \t]{{1,40}}([0-9]{{1,15}}(?:\.[0-9]{{1,15}})?)[ \t]",
     re.MULTILINE,
 )
-_OTHER_COLLECTIVE = re.compile(r"(?:reduce_scatter|all_gather|alltoall|broadcast|sendrecv)_perf")
+_OTHER_COLLECTIVE = re.compile(r"\b(reduce_scatter|all_gather|alltoall|broadcast|sendrecv)_perf")
+_HEADER = re.compile(r"^#[ \t]{1,40}size[ \t]{1,40}count[ \t]{1,40}type[^\n]{1,200}\bbusbw\b", re.MULTILINE)
+"""Of the table of nccl-tests."""
 
 
 def _nccl_table(text: str) -> MeasuredRun | None:

@@ -140,6 +140,16 @@ def test_nothing_found_is_said(view):
     assert view.isVisible()
 
 
+def test_nothing_found_is_said_when_all_have_answered(view, qtbot):
+    slow = Fruits(("durian",))
+    slow.in_background = True
+    view._search.add(slow)
+    view.open("zzzz qqqq")
+    assert view._nothing.text() == "Searching…"
+    slow.released.set()
+    qtbot.waitUntil(lambda: view._nothing.text().startswith("Nothing found"))
+
+
 def test_it_follows_the_language(view):
     view.open("dark")
     view._appearance.choose(LANGUAGE, "zh_CN")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuplanner.messages import InputError
-from gpuplanner.workload.measurement_log import parse_measurement, read_measurement
+from gpuplanner.workload.measurement_log import UnusableMeasurementError, parse_measurement, read_measurement
 
 
 @pytest.fixture
@@ -110,8 +110,17 @@ def test_the_largest_message_of_an_all_reduce_counts(own_dir):
 
 def test_a_table_of_another_collective_is_not_taken_for_one(own_dir):
     text = (own_dir / "nccl_all_reduce.txt").read_text(encoding="utf-8")
-    with pytest.raises(InputError):
+    with pytest.raises(UnusableMeasurementError) as refused:
         parse_measurement(f"$ ./build/reduce_scatter_perf -b 8M\n{text}", "x")
+    assert refused.value.message.id == "own.link.other_collective"
+    assert refused.value.message.values["collective"] == "reduce_scatter"
+
+
+def test_a_table_that_does_not_say_of_which_gpus_it_is_asks_for_these_lines(own_dir):
+    lines = (own_dir / "nccl_all_reduce.txt").read_text(encoding="utf-8").splitlines()
+    with pytest.raises(UnusableMeasurementError) as refused:
+        parse_measurement("\n".join(line for line in lines if "Rank" not in line), "x")
+    assert refused.value.message.id == "own.link.no_ranks"
 
 
 def work_of(text):

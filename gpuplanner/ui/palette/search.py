@@ -32,6 +32,7 @@ class PaletteSearch(QObject):
         self._providers: list[PaletteProvider] = []
         self._latest: list[Latest] = []
         self._answers: list[tuple[PaletteItem, ...]] = []
+        self._asked: set[int] = set()
         self.query = ""
 
     def add(self, provider: PaletteProvider) -> None:
@@ -51,6 +52,11 @@ class PaletteSearch(QObject):
         self.changed.emit()
 
     @property
+    def complete(self) -> bool:
+        """Whether all have answered: nothing else will be found."""
+        return not self._asked
+
+    @property
     def found(self) -> tuple[Found, ...]:
         """What was found, the group with the best item first."""
         groups = [
@@ -63,9 +69,11 @@ class PaletteSearch(QObject):
         return tuple(groups)
 
     def _ask_beside(self, at: int, provider: PaletteProvider, query: str) -> None:
+        self._asked.add(at)
         self._latest[at].run(lambda _cancel: provider.find(query), lambda items: self._answer(at, items), urgent=True)
 
     def _answer(self, at: int, items: Sequence[PaletteItem]) -> None:
+        self._asked.discard(at)
         self._answers[at] = self._best(items)
         self.changed.emit()
 

@@ -175,6 +175,7 @@ class PaletteView(QWidget):
                 row = QStandardItem(f"{item.title} {item.note}".strip())
                 row.setData(item, _ITEM)
                 self._model.appendRow(row)
+        self._nothing.say(msg("ui.palette.nothing" if self._search.complete else "ui.palette.searching"))
         self._nothing.setVisible(not self._search.found)
         self._list.setVisible(bool(self._search.found))
         self._choose(kept.id if isinstance(kept, PaletteItem) else "")

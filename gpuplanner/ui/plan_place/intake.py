@@ -15,7 +15,13 @@ from gpuplanner.engine.machines import named_choice
 from gpuplanner.messages import InputError, Message, msg, shortened
 from gpuplanner.store.plan_files import read_plan
 from gpuplanner.units import Display, Unit, show
-from gpuplanner.workload.measurement_log import LARGEST_BYTES, MeasuredRun, parse_measurement, read_measurement
+from gpuplanner.workload.measurement_log import (
+    LARGEST_BYTES,
+    MeasuredRun,
+    UnusableMeasurementError,
+    parse_measurement,
+    read_measurement,
+)
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan
 from gpuplanner.workload.plan_text import LARGEST_PLAN_BYTES, plan_from_data
@@ -99,12 +105,17 @@ def take_text(text: str, names: Names) -> Taken:
 
 
 def _measured(path: Path) -> Taken | None:
-    """The measurement that a file holds; None for one that is something else. A log that says nothing is refused."""
+    """The measurement that a file holds; None for one that is something else.
+
+    A log that says nothing is refused, and so is a measurement that cannot be used.
+    """
     name = path.name.lower()
     if name.endswith(OURS) or name == "config.json":
         return None
     try:
         run = read_measurement(path)
+    except UnusableMeasurementError:
+        raise
     except InputError:
         if path.suffix.lower() in LOGS:
             raise
@@ -120,12 +131,18 @@ def _begins_measured(path: Path) -> bool:
             text = file.read(_LOOK_AT_BYTES).decode("utf-8-sig", "replace")
     except OSError:
         return False
-    return _run_in(text, path.name) is not None
+    try:
+        return _run_in(text, path.name) is not None
+    except UnusableMeasurementError:
+        return True
 
 
 def _run_in(text: str, name: str) -> MeasuredRun | None:
+    """The measurement in a text, None without any. Raises InputError for one that cannot be used."""
     try:
         return parse_measurement(text, name)
+    except UnusableMeasurementError:
+        raise
     except InputError:
         return None
 

@@ -17,6 +17,7 @@ from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import choice_of, with_nodes
 from gpuplanner.messages import InputError, MessageValue, msg
 from gpuplanner.store.plans import Revision
+from gpuplanner.ui.catalog_place.own_files import is_own_file
 from gpuplanner.ui.notices import NoticeAction
 from gpuplanner.ui.places import Context, Heading, Page, Place
 from gpuplanner.ui.plan_place.actions import PlanActions
@@ -150,7 +151,7 @@ class PlanPage(Page):
         return self.wizard.leave()
 
     def dropped(self, paths: Sequence[str]) -> bool:
-        if not paths or any(Path(path).suffix.lower() in ELSEWHERE for path in paths):
+        if not paths or any(Path(path).suffix.lower() in ELSEWHERE or is_own_file(path) for path in paths):
             return False
         self.presenter.taking.files(paths)
         return True

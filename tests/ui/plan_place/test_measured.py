@@ -90,6 +90,42 @@ def test_other_files_are_what_they_were(tmp_path, workspace):
     assert nothing.value.message.id == "own.file.unknown"
 
 
+@pytest.mark.parametrize(
+    ("lost", "instead", "why"),
+    [
+        (" sum ", " max ", "own.link.no_row"),
+        ("# nThread", "$ ./build/all_gather_perf -b 8M\n# nThread", "own.link.other_collective"),
+        ("  Rank ", "  R ", "own.link.no_ranks"),
+    ],
+)
+@pytest.mark.parametrize("name", ["nccl.txt", "nccl.log"])
+def test_a_measurement_that_cannot_be_used_says_why(own_dir, tmp_path, workspace, lost, instead, why, name):
+    text = (own_dir / "nccl_all_reduce.txt").read_text(encoding="utf-8")
+    path = tmp_path / name
+    path.write_text(text.replace(lost, instead), encoding="utf-8")
+    assert takes(str(path))
+    for take in (lambda: take_file(path), lambda: take_text(path.read_text(encoding="utf-8"), workspace)):
+        with pytest.raises(InputError) as refused:
+            take()
+        assert refused.value.message.id == why
+
+
+def test_the_buttons_stand_together_at_the_left_whatever_stands_beside_them(open_page, dropped, own_dir, real, qtbot):
+    page = open_page("preset/chat-8b", store=real)
+    assert dropped(page, own_dir / "vllm_bench.json").understood is None
+    card = page.measured
+    qtbot.waitUntil(lambda: card.keep.width() > 0 and card.keep.x() < 40)
+    assert card.dismiss.x() - card.keep.geometry().right() < 20
+
+
+def test_a_list_of_own_gpus_is_left_to_the_catalog(page, tmp_path):
+    own, training = tmp_path / "own.yaml", tmp_path / "train.yaml"
+    own.write_text("gpus:\n  - id: mine\n    name: [unclosed\n", encoding="utf-8")
+    training.write_text("model_name_or_path: x\n", encoding="utf-8")
+    assert not page.dropped([str(own)])
+    assert page.dropped([str(training)])
+
+
 def test_it_is_asked_about_before_it_is_kept(chat, dropped, own_dir, real, settled, said):
     assert chat.measured.isHidden()
     before = chat.presenter.outcome.worked.estimate.metrics["tpot_s"].value

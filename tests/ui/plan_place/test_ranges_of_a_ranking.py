@@ -7,6 +7,7 @@ import pytest
 from gpuplanner.cli.main import main
 from gpuplanner.engine.estimate import Goal
 from gpuplanner.engine.goals import may_miss
+from gpuplanner.ui.pins import candidate_pin
 from gpuplanner.ui.plan_place.machines.machine_rows import MachineCell, machine_columns
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workspace import Workspace
@@ -59,3 +60,15 @@ def test_the_tooltip_of_a_machine_has_each_range(workspace, plan, appearance):
     tip = look.tip if isinstance(look.tip, str) else look.tip()
     assert "May miss the goal" in tip
     assert "27.8 d (23." in tip
+
+
+def test_the_comparison_says_the_verdict_of_the_plan(workspace, plan):
+    """A machine that may miss the deadline is not said to fit where it is compared."""
+    found = workspace.search(plan, ranged=6).candidates[:6]
+    for candidate in found:
+        of_plan = workspace.estimate(candidate.plan)
+        for estimate in (of_plan, None):
+            pinned = candidate_pin(candidate, plan, estimate).candidate
+            assert pinned is not None
+            assert f"fit.{pinned.fit}" == of_plan.verdict
+    assert any(candidate.may_miss for candidate in found)

@@ -8,6 +8,7 @@ from PySide6.QtGui import QPalette
 from gpuplanner.engine.estimate import Fit, Goal, Outcome
 from gpuplanner.messages import msg
 from gpuplanner.ui.plan_place.results.verdict_card import VerdictCard
+from gpuplanner.ui.plan_place.results.verdict_line import VerdictLine
 from gpuplanner.ui.plan_place.verdicts import verdict_of
 from gpuplanner.ui.tokens import Verdict
 from gpuplanner.ui.widgets.label import Ink, Label
@@ -66,3 +67,18 @@ def test_the_card_says_that_a_goal_is_missed_may_be_missed_or_cannot_be_told(app
         card.show_estimate(other, found=False)
         assert said in tag.accessibleName()
         assert inks(card, word)
+
+
+def test_the_line_says_the_whole_verdict_however_long_the_reason_is(appearance, workspace, qtbot):
+    plan = workspace.presets["chat-8b"]
+    plan = plan.model_copy(update={"machine": MachineChoice(gpu_id="nvidia-h100-sxm5-80gb", gpus=512, per_node=8)})
+    long = msg(
+        "serving.missed.tpot_s", value="12 ms, which is a long time", goal="1 ms, which is shorter than all others"
+    )
+    line = VerdictLine(appearance)
+    qtbot.addWidget(line)
+    line.resize(420, line.height())
+    for unmet in ((long,), ()):
+        line.show_estimate(replace(workspace.estimate(plan), fit=Fit.FITS, unmet=unmet))
+        line.show()
+        qtbot.waitUntil(lambda: line.tag.width() >= line.tag.sizeHint().width())

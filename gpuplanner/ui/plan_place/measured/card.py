@@ -51,6 +51,8 @@ class MeasuredCard(Card):
         buttons.addWidget(self.keep)
         buttons.addWidget(self.dismiss)
         buttons.addWidget(self._applies, 1, Qt.AlignmentFlag.AlignVCenter)
+        # Where nothing stands beside them, the buttons stay at the left all the same.
+        buttons.addStretch()
         for part in (self.of, self.problem, self._figures):
             self.body.addWidget(part)
         self.body.addLayout(buttons)

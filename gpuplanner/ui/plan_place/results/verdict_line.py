@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from gpuplanner.engine.estimate import Estimate, Fit
 from gpuplanner.messages import MessageValue, msg
@@ -27,6 +27,8 @@ class VerdictLine(QWidget):
         super().__init__()
         self._appearance = appearance
         self.tag = VerdictTag(appearance)
+        # The reason gives way, never the verdict.
+        self.tag.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._machine = Label(appearance, "", TextRole.STRONG)
         self._why = Label(appearance, "", ink=Ink.MUTED, elide=True)
         self.setFixedHeight(HEIGHT)
