@@ -27,8 +27,11 @@ def calibrate(options: argparse.Namespace, context: Context) -> int:
             raise InputError(msg("own.which"))
         if options.what == REMOVE:
             remove_own(context.workspace.home, options.plan)
+            changed: dict[str, object] = {"id": options.plan, "removed": True}
         else:
-            switch_own(context.workspace.home, options.plan, used=options.what == ON)
+            changed = _data(switch_own(context.workspace.home, options.plan, used=options.what == ON))
+        if options.json:
+            print_json(changed)
         return 0
     return _add(options, context)
 
@@ -66,6 +69,8 @@ def _compared(understood: Understood, context: Context) -> list[str]:
 
 def _list(options: argparse.Namespace, context: Context) -> int:
     kept, wrong = read_own(context.workspace.home)
+    for message in wrong:
+        print(f"gpuplanner: {context.text(message)}", file=sys.stderr)
     if options.json:
         print_json([_data(measurement) for measurement in kept])
         return 0
@@ -75,8 +80,6 @@ def _list(options: argparse.Namespace, context: Context) -> int:
         for m in kept
     ]  # fmt: skip
     print("\n".join(columns(rows)) if rows else context.text("own.none_kept"))
-    for message in wrong:
-        print(context.text(message))
     return 0
 
 

@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from gpuplanner import __version__
 from gpuplanner.cli.commands import COMMANDS, Command, Text
@@ -67,15 +68,21 @@ def _say(translator: Translator, message: Message, as_json: bool) -> int:
         except OSError:
             _forget_output()
             return _say_beside(translator, message, as_json)
-    print(f"gpuplanner: {sentence}", file=sys.stderr)
+    _on_stderr(f"gpuplanner: {sentence}")
     return BAD_INPUT
 
 
 def _say_beside(translator: Translator, message: Message, as_json: bool) -> int:
     """Say on stderr, as JSON where that was asked for, what can no longer be said on stdout."""
     sentence = translator.text(message)
-    print(_error(message, sentence) if as_json else f"gpuplanner: {sentence}", file=sys.stderr)
+    _on_stderr(_error(message, sentence) if as_json else f"gpuplanner: {sentence}")
     return BAD_INPUT
+
+
+def _on_stderr(text: str) -> None:
+    """Say it where it can be said: the exit code tells the same where stderr takes nothing."""
+    with suppress(OSError):
+        print(text, file=sys.stderr)
 
 
 def _error(message: Message, sentence: str) -> str:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from gpuplanner.cli.main import main
+from gpuplanner.workspace import home_folder
 
 H100 = ["--gpu", "H100 SXM5 80GB"]
 
@@ -79,3 +80,24 @@ def test_one_is_switched_off_and_on_again(capsys, own_dir):
     assert said(capsys, "calibrate", "on", kept["id"])[0] == 0
     assert "vllm_bench.json" in said(capsys, "estimate", "chat-8b", *H100)[1]
     assert said(capsys, "calibrate", "off", "00000000")[0] == 2
+
+
+def test_every_change_is_json_for_who_asks_for_it(capsys, own_dir, user_home):
+    kept = json.loads(said(capsys, "calibrate", str(own_dir / "vllm_bench.json"), "chat-8b", *H100, "--json")[1])
+    for what, used in (("off", False), ("on", True)):
+        changed = json.loads(said(capsys, "calibrate", what, kept["id"], "--json")[1])
+        assert (changed["id"], changed["used"]) == (kept["id"], used)
+    removed = json.loads(said(capsys, "calibrate", "remove", kept["id"], "--json")[1])
+    assert removed == {"id": kept["id"], "removed": True}
+
+
+def test_a_damaged_measurement_is_told_beside_the_list(capsys, user_home):
+    folder = home_folder() / "measurements"
+    folder.mkdir(parents=True)
+    (folder / "0badf00d.json").write_text("{", encoding="utf-8")
+    code, out, err = said(capsys, "calibrate", "list", "--json")
+    assert (code, json.loads(out)) == (0, [])
+    assert "0badf00d.json" in err
+    code, out, err = said(capsys, "calibrate", "list")
+    assert "0badf00d.json" in err
+    assert "0badf00d.json" not in out

@@ -92,3 +92,11 @@ def test_an_interrupt_within_a_callback_of_the_interpreter_is_not_lost():
         [sys.executable, "-c", WITHIN_A_CALLBACK, "presets"], capture_output=True, text=True, timeout=30, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("arguments", ["estimate nowhere.gpuplan", "estimate nowhere.gpuplan --json"])
+def test_a_fault_that_cannot_be_told_is_still_in_the_exit_code(arguments):
+    command = f"{sys.executable} -m gpuplanner {arguments} >/dev/full 2>/dev/full"
+    done = subprocess.run(["sh", "-c", command], timeout=30, check=False)
+    assert done.returncode == 2
