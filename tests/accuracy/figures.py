@@ -8,7 +8,7 @@ fit (`left_out_rows/`), of the constant-utilisation baseline, and of peers (`pee
 import csv
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -29,9 +29,10 @@ SAME_TIME = {
     "measured_step_s": (
         "measured_tokens_per_s_per_gpu", "measured_step_s", "measured_tflops_per_gpu", "measured_mfu_pct",
         "measured_hfu_pct",
-    )
+    ),
+    "s_per_image": ("s_per_image", "it_per_s"),
 }  # fmt: skip
-"""Columns that one measured time fills, in several units."""
+"""Columns that one measured time fills, in several units: of images, steps over their product with the batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,20 +112,21 @@ def lines(outcomes: Sequence[Outcome], efficiencies: Efficiencies) -> list[Line]
 
 def left_out(outcomes: Iterable[Outcome], kept_rows: Iterable[Left], efficiencies: Efficiencies) -> list[Outcome]:
     """The outcomes of rows that were predicted without their source, as they were predicted then."""
+    return [_as_left(outcome, left, efficiencies) for left, outcome in told_by(outcomes, kept_rows)]
+
+
+def told_by(outcomes: Iterable[Outcome], kept_rows: Iterable[Left]) -> Iterator[tuple[Left, Outcome]]:
+    """What was predicted without its source, with each outcome that it is the same measurement as."""
     by_row: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         by_row[Path(outcome.file).stem, outcome.id].append(outcome)
-    found: list[Outcome] = []
     for left in kept_rows:
         if left.left != SOURCE:
             continue
         wanted = SAME_TIME.get(left.metric, (left.metric,))
-        found += [
-            _as_left(outcome, left, efficiencies)
-            for outcome in by_row[Path(left.file).stem, left.id]
-            if outcome.metric in wanted and not isinstance(outcome.measured, str)
-        ]
-    return found
+        for outcome in by_row[Path(left.file).stem, left.id]:
+            if outcome.metric in wanted and not isinstance(outcome.measured, str):
+                yield left, outcome
 
 
 def _as_left(outcome: Outcome, left: Left, efficiencies: Efficiencies) -> Outcome:

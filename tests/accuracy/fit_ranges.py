@@ -2,11 +2,13 @@
 
 Run as `python -m tests.accuracy.fit_ranges [--write]`, after `left_out` (`make accuracy-fit` does both). The ends of a
 nominal 80 % range begin at the tenth and ninetieth percentile of measured / predicted, each source weighing as the root
-of its rows, so that no long table speaks for the rest. Where sources could be left out, both ends then move by one
-factor, as far inward as they hold 80 % of what a new source brings (the mean of the share of rows and of the share
-where each source counts as much as another) and nearly as much of all rows of the rung. A lower rung is always somewhat
-wider than the one above it: its rows are of chips that the fits know. Conformal: with few rows the ends begin further
-outward by one row in the count.
+of its rows, so that no long table speaks for the rest. A lower rung is always somewhat wider than the one above it: its
+rows are of chips that the fits know. Conformal: with few rows the ends begin further outward by one row in the count.
+
+Where sources could be left out, the ends of all rungs of a family then move as powers of themselves, until what they
+hold of new sources is 80 % as the report counts it: by the line of the report that a person reads (a family and column
+with an aim; a range that serves several, as that of images serves times and iterations, lies as near as it can to 80 %
+in each), over all rungs, each source as much as another. Both ends move by one power where that comes near enough.
 """
 
 import argparse
@@ -22,15 +24,16 @@ from numpy.typing import NDArray
 
 from gpuplanner.catalog.efficiency import Efficiencies, read_efficiencies
 from gpuplanner.engine.serving_figures import POOLLESS, WITHOUT_POOL, beside_weights
-from gpuplanner.engine.validation.rows import Row
+from gpuplanner.engine.validation.rows import Outcome, Row
 from gpuplanner.engine.validation.serving import MEMORY, ServingRows
 from gpuplanner.engine.validation.serving_rows import placed
 from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Rung
 from gpuplanner.messages import InputError
 from gpuplanner.units import GIB
+from tests.accuracy.aims import TARGETS
 from tests.accuracy.carry_measurements import TO
-from tests.accuracy.figures import RANGE_TABLES
+from tests.accuracy.figures import RANGE_TABLES, all_outcomes, told_by
 from tests.accuracy.left_out import CHIP, EFFICIENCY, GPU, RUN, SOURCE, Left, context, kept
 from tests.accuracy.table_files import set_points, set_value
 
@@ -45,8 +48,8 @@ BY_RUNG = {
 left out, runs speak for every rung."""
 LEAST = 0.77
 """The share that a range holds at least of all rows of its rung, runs and GPUs that were left out among them."""
-LEAST_OF_SOURCES = 0.76
-"""The share that it holds at least of new sources, each of which counts as much as another."""
+NEAR = 0.03
+"""By so much may what a line of the report holds miss 80 % before both ends move by powers of their own."""
 BELOW = 1.03
 """By what, as a power, the ends of a rung are beyond those of the one above it at least."""
 FACTORS = np.linspace(0.4, 3.0, 261)
@@ -55,6 +58,12 @@ LARGEST_REST = 10.0
 """What was measured beside the weights is not below a tenth of the estimate: below it weights were stored otherwise."""
 FEWEST = 10
 """Rows that a range is made of; with fewer it stays as it stands."""
+ROUNDING = 1e-9
+
+Ranges = dict[tuple[str, str], tuple[float, float]]
+"""Ends by family and rung, as factors of what is predicted."""
+Lines = Mapping[str, Mapping[str, Sequence[Left]]]
+"""Rows by family of ranges and line of the report."""
 
 
 def by_rung(rows: Iterable[Left]) -> dict[tuple[str, str], list[Left]]:
@@ -101,26 +110,59 @@ def ends(rows: Sequence[Left], nominal: float = NOMINAL) -> tuple[float, float]:
     return math.exp(low), math.exp(high)
 
 
-def sized(rows: Sequence[Left], nominal: float = NOMINAL) -> tuple[float, float]:
-    """The ends of the range of all rows, moved to where they hold what they claim of those without their source."""
-    low, high = ends(rows)
-    sources = [row for row in rows if row.left == SOURCE]
-    if not sources:
-        return low, high
-    tried = [(float(low**power), float(high**power)) for power in FACTORS]
-    enough = (
-        x
-        for x in tried
-        if of_new_sources(sources, *x) >= nominal
-        and held(sources, *x, power=1.0) >= LEAST_OF_SOURCES
-        and held(rows, *x) >= LEAST
-    )
-    return next(enough, tried[-1])
+def made(rows: Iterable[Left], lines: Lines | None = None) -> Ranges:
+    """The ranges by family and rung of all that was left out; `lines`: of which lines of the report rows are.
+
+    Without lines all rows of new sources are one.
+    """
+    pools = {key: own for key, own in by_rung(rows).items() if len(own) >= FEWEST}
+    begun = wider_below({key: ends(own) for key, own in pools.items()})
+    found: Ranges = {}
+    for family in sorted({family for family, _ in begun}):
+        own = {rung: both for (of, rung), both in begun.items() if of == family}
+        read = (lines or {}).get(family) or {"": [row for rung in own for row in pools[family, rung]]}
+        new = [[row for row in line if row.left == SOURCE and row.rung in own] for line in read.values()]
+        inward, outward = powers([line for line in new if line], [pools[family, rung] for rung in own], own)
+        found |= {(family, rung): (low**inward, high**outward) for rung, (low, high) in own.items()}
+    return found
 
 
-def of_new_sources(rows: Sequence[Left], low: float, high: float) -> float:
-    """The share of rows inside a range: the mean of each row counting alike and of each source counting alike."""
-    return 0.5 * (held(rows, low, high, 0.0) + held(rows, low, high, 1.0))
+def powers(
+    lines: Sequence[Sequence[Left]], pools: Sequence[Sequence[Left]], begun: Mapping[str, tuple[float, float]]
+) -> tuple[float, float]:
+    """As which powers of themselves the low and the high ends by rung hold 80 % of each line, or come nearest to it.
+
+    `pools`: all rows of each rung, of which they hold `LEAST`. Equal powers where those come as near as `NEAR`.
+    """
+    if not lines:
+        return 1.0, 1.0
+    off = np.max([np.abs(_shares(line, begun, 1.0) - NOMINAL) for line in lines], axis=0)
+    kept_of_rungs = np.min([_shares(pool, begun, 0.5) for pool in pools], axis=0)
+    apart = np.abs(np.log(FACTORS[:, None] / FACTORS))
+    worst = np.where(kept_of_rungs >= LEAST - ROUNDING, np.maximum(off, NEAR), np.inf)
+    nearest = np.lexsort((off.ravel(), apart.ravel(), worst.ravel().round(6)))[0]
+    low, high = np.unravel_index(nearest, off.shape)
+    return float(FACTORS[low]), float(FACTORS[high])
+
+
+def _shares(rows: Sequence[Left], begun: Mapping[str, tuple[float, float]], power: float) -> NDArray[np.float64]:
+    """The share of rows inside their ranges, by the power of the low ends and that of the high ones."""
+    off, weights = np.array([row.off for row in rows]), weights_of(rows, power)
+    low, high = np.log([begun[row.rung] for row in rows]).T
+    below = weights @ (off[:, None] < low[:, None] * FACTORS)
+    above = weights @ (off[:, None] > high[:, None] * FACTORS)
+    inside: NDArray[np.float64] = 1.0 - (below[:, None] + above) / weights.sum()
+    return inside
+
+
+def lines_of(told: Iterable[tuple[Left, Outcome]]) -> Lines:
+    """By family of ranges, the rows of each line of the report that has an aim."""
+    aimed = {(target.family, target.metric) for target in TARGETS}
+    found: dict[str, dict[str, list[Left]]] = defaultdict(lambda: defaultdict(list))
+    for left, outcome in told:
+        if (outcome.family, outcome.metric) in aimed:
+            found[left.range][f"{outcome.family} {outcome.metric}"].append(left)
+    return found
 
 
 def held(rows: Sequence[Left], low: float, high: float, power: float = 0.5) -> float:
@@ -155,9 +197,9 @@ def beside_weights_without_pool() -> list[Left]:
     return found
 
 
-def wider_below(found: Mapping[tuple[str, str], tuple[float, float]]) -> dict[tuple[str, str], tuple[float, float]]:
+def wider_below(found: Ranges) -> Ranges:
     """The same ranges, each somewhat wider at both ends than that of the rung above it, or as wide as it is."""
-    wider: dict[tuple[str, str], tuple[float, float]] = {}
+    wider: Ranges = {}
     for family in sorted({family for family, _ in found}):
         low, high = 1.0, 1.0
         for rung in RUNGS:
@@ -173,8 +215,8 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
     wanted = parser.parse_args(arguments)
-    rows = {key: own for key, own in by_rung(kept()).items() if len(own) >= FEWEST}
-    found = wider_below({key: sized(own) for key, own in rows.items()})
+    left = kept()
+    rows, found = by_rung(left), made(left, lines_of(told_by(all_outcomes(), left)))
     pool = beside_weights_without_pool()
     for rung in RUNGS:
         rows[pool[0].range, rung], found[pool[0].range, rung] = pool, ends(pool)

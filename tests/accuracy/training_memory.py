@@ -1,8 +1,8 @@
 """How far off the peak memory of training is, by source, and whether runs fit; sets the range of memory from it.
 
 Run as `python -m tests.accuracy.training_memory [--write]` from the root of the checkout. What frameworks keep is set
-by hand from their code, so no source is left out and each speaks as a new one would (`fit_ranges.sized`); rows of low
-confidence are not used.
+by hand from their code, so no source is left out and each speaks as a new one would; rows of low confidence are not
+used.
 """
 
 import argparse
@@ -21,9 +21,12 @@ from gpuplanner.engine.validation.names import ResolvedNames
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext
 from gpuplanner.engine.validation.training import MEMORY, OUTCOME, TrainingRows
 from gpuplanner.engine.validation.training_rows import METHODS
-from tests.accuracy.fit_ranges import of_new_sources, sized
+from gpuplanner.figures import Rung
+from tests.accuracy.fit_ranges import held, made
 from tests.accuracy.fit_training import CATALOGS, ROWS, say, write_range
 from tests.accuracy.left_out import SOURCE, Left
+
+RUNG = Rung.SAME_ARCHITECTURE.value
 
 
 def outcomes(path: Path, context: ValidationContext) -> list[Outcome]:
@@ -64,14 +67,14 @@ def main() -> None:
     for kind in ("pretraining", "fine-tuning"):
         family = f"{kind} memory"
         speaking = [
-            Left(o.file, o.id, MEMORY, SOURCE, o.source, family, "", -o.log_ratio)
+            Left(o.file, o.id, MEMORY, SOURCE, o.source, family, RUNG, -o.log_ratio)
             for o in found
             if o.metric == MEMORY and o.log_ratio is not None and kind_by_row[o.id] == kind
         ]
-        low, high = sized(speaking)
-        say(f"{family} {low:.3f} {high:.3f} of {len(speaking)} holds {of_new_sources(speaking, low, high):.0%}")
+        low, high = made(speaking)[family, RUNG]
+        say(f"{family} {low:.3f} {high:.3f} of {len(speaking)} holds {held(speaking, low, high, power=1.0):.0%}")
         if wanted.write:
-            write_range(f"{family}, same architecture", low, high, len(speaking))
+            write_range(f"{family}, {RUNG}", low, high, len(speaking))
 
 
 if __name__ == "__main__":
