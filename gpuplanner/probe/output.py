@@ -13,8 +13,9 @@ from functools import cached_property
 
 LARGEST_BYTES = 64_000_000
 """What is looked at of one output: a system's log of weeks. The rest is cut off and that is said."""
-LONGEST_LINE = 4_000
-"""Characters of a line: no tool prints more that a check reads; what is longer is somebody's attack or a binary."""
+LONGEST_LINE = 16_000
+"""Characters of a line: the header of all fields of `nvidia-smi --query-gpu` has 7,639; what is much longer is no
+table but somebody's attack or a binary."""
 MOST_LINES = 1_000_000
 
 _ESCAPES = re.compile(

@@ -1,0 +1,47 @@
+"""`nvidia-smi --query-compute-apps=… --format=csv`: the processes that compute, and the GPUs they are on."""
+
+from gpuplanner.probe.evidence import Evidence
+from gpuplanner.probe.evidence.gpu import Gpu, Process
+from gpuplanner.probe.output import Output
+from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
+from gpuplanner.probe.parsers.nvidia_csv import Table, asked_for, tables
+from gpuplanner.probe.parsers.nvidia_query_names import APP_NAMES, GPU_NAMES
+from gpuplanner.probe.parsers.nvidia_values import each_once
+from gpuplanner.probe.values import Reading
+
+_SWITCH = "--query-compute-apps"
+_OF_GPU = ("gpu_name", "gpu_uuid", "gpu_bus_id", "gpu_serial")
+
+
+def recognise(output: Output) -> int:
+    """Certain by a header with `pid` and a name that only this query has, or by the command."""
+    if asked_for(output, _SWITCH):
+        return CERTAIN
+    return CERTAIN if "," in output.text and any(table.header for table in _tables(output)) else NO
+
+
+def parse(output: Output) -> Parsed:
+    """Processes with their GPU's identifiers and memory; a header without rows says that none computes."""
+    processes: list[Process] = []
+    gpus: list[Gpu] = []
+    for table in _tables(output):
+        for line, cells in table.rows:
+            process, gpu = Reading(output), Reading(output)
+            for column, cell in zip(table.names, cells, strict=True):
+                if column in _OF_GPU:
+                    gpu.of(GPU_NAMES, column, cell, line)
+                process.of(APP_NAMES, column, cell, line)
+            processes.append(process.made(Process, kind="C"))
+            if gpu:
+                gpus.append(gpu.made(Gpu, vendor="nvidia"))
+    kept, problems = each_once(gpus)
+    evidence = Evidence(gpus=kept, processes=tuple(processes), looked_for=frozenset({"processes"}))
+    return Parsed(evidence, problems)
+
+
+def _tables(output: Output) -> list[Table]:
+    known = {*APP_NAMES, *_OF_GPU, "timestamp"}
+    return [table for table in tables(output, known, _SWITCH, wide="process_name") if "pid" in table.names]
+
+
+PARSER = Parser("nvidia-smi-compute-apps", recognise, parse)
