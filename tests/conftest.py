@@ -5,7 +5,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,22 +51,51 @@ def screenshots_dir(tmp_path: Path) -> Path:
     return folder
 
 
+@cache
+def _catalog(folder: Path) -> "Catalog":
+    from gpuplanner.catalog.reading import load_catalog
+
+    return load_catalog(folder)
+
+
+@cache
+def _efficiencies(folder: Path) -> "Efficiencies":
+    from gpuplanner.catalog.efficiency import read_efficiencies
+
+    return read_efficiencies(folder)
+
+
+def _with_overlays(folder: Path, overlays: Sequence[Path] = ()) -> "Catalog":
+    from gpuplanner.catalog.overlays import with_overlays
+
+    return with_overlays(_catalog(folder), overlays) if overlays else _catalog(folder)
+
+
 @pytest.fixture(scope="session")
 def shipped_catalog() -> "Catalog":
     """The catalog as it is shipped, without overlays."""
-    from gpuplanner.catalog.reading import load_catalog
     from gpuplanner.paths import shipped
 
-    return load_catalog(shipped("catalogs"))
+    return _catalog(shipped("catalogs"))
 
 
 @pytest.fixture(scope="session")
 def shipped_efficiencies() -> "Efficiencies":
     """The efficiency tables as they are shipped."""
-    from gpuplanner.catalog.efficiency import read_efficiencies
     from gpuplanner.paths import shipped
 
-    return read_efficiencies(shipped("catalogs") / "efficiency")
+    return _efficiencies(shipped("catalogs") / "efficiency")
+
+
+@pytest.fixture(autouse=True)
+def _shipped_files_are_read_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workspaces share what they read of the app's own files, a third of a second each time, and that nothing changes.
+
+    Overlays are read anew by each. `load_catalog` itself stays as it is, and so do workspaces where time is measured.
+    """
+    if request.node.get_closest_marker("alone") is None:
+        monkeypatch.setattr("gpuplanner.workspace.load_catalog", _with_overlays)
+        monkeypatch.setattr("gpuplanner.workspace.read_efficiencies", _efficiencies)
 
 
 @pytest.fixture(autouse=True)

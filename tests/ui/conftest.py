@@ -52,17 +52,15 @@ def gone(application: QApplication) -> None:
         application.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
-@pytest.fixture(scope="session")
-def _frozen(_style: dict[str, Dresser]) -> None:
-    gc.collect()
-    gc.freeze()
-
-
 @pytest.fixture(autouse=True)
-def _garbage_stays_in_this_thread(_frozen, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a test leaves is collected here and now, and not by a thread of the tests that follow."""
+def _garbage_stays_in_this_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a test leaves is collected here and now, and not by a thread of the tests that follow.
+
+    What was there before it (the modules, all tests, the catalogs) is large, and is not looked through each time.
+    """
     monkeypatch.setattr(Collector, "settle", lambda _collector: None)
     gc.disable()
+    gc.freeze()
     yield
     gc.enable()
     gc.collect()
