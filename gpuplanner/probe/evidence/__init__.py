@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from gpuplanner.probe.evidence.events import KernelEvent, ToolFault
-from gpuplanner.probe.evidence.gpu import Gpu, MigDevice, NvLink, Process
+from gpuplanner.probe.evidence.gpu import Gpu, MigDevice, MigProfile, NvLink, Process, VirtualGpu
 from gpuplanner.probe.evidence.host import Cpu, Disk, HostMemory, KernelModule, Limits, Mount, Service, System
 from gpuplanner.probe.evidence.measured import (
     Bandwidth,
@@ -32,6 +32,8 @@ class Evidence(BaseModel):
 
     gpus: tuple[Gpu, ...] = ()
     mig_devices: tuple[MigDevice, ...] = ()
+    mig_profiles: tuple[MigProfile, ...] = ()
+    vgpus: tuple[VirtualGpu, ...] = ()
     processes: tuple[Process, ...] = ()
     nvlinks: tuple[NvLink, ...] = ()
     matrices: tuple[PathMatrix, ...] = ()

@@ -22,6 +22,34 @@ class MigDevice(Record):
     multiprocessors: int | None = None
 
 
+class MigProfile(Record):
+    """A size of slice that a GPU can be cut into (`nvidia-smi mig -lgip`). `free`, `total`: how many of it."""
+
+    gpu_index: int | None = None
+    profile: str | None = None
+    profile_id: int | None = None
+    free: int | None = None
+    total: int | None = None
+    memory_gib: float | None = None
+    multiprocessors: int | None = None
+    peer_to_peer: bool | None = None
+
+
+class VirtualGpu(Record):
+    """A vGPU that a host gives to a virtual machine (`nvidia-smi vgpu`). `name`: its type, such as "NVIDIA A40-8Q"."""
+
+    gpu_index: int | None = None
+    gpu_bus_id: str | None = None
+    vgpu_id: int | None = None
+    uuid: str | None = None
+    name: str | None = None
+    vm_name: str | None = None
+    guest_driver_version: str | None = None
+    licence_status: str | None = None
+    memory_total_mib: float | None = None
+    memory_used_mib: float | None = None
+
+
 class Process(Record):
     """A process on a GPU. `kind`: C compute, G graphics, as printed."""
 
@@ -41,7 +69,11 @@ class Process(Record):
 
 
 class NvLink(Record):
-    """One NVLink of a GPU. `gb_per_s`: the signalling rate one way as `nvlink -s` prints it, in 10⁹ bytes/s."""
+    """One NVLink of a GPU. `gb_per_s`: the signalling rate one way as `nvlink -s` prints it, in 10⁹ bytes/s.
+
+    A record without `link` speaks of all links of its GPU: `active` is False where all are inactive, and absent with
+    the reason where the GPU has none or hides them (MIG). `remote`: the bus identifier at the other end.
+    """
 
     gpu_index: int | None = None
     gpu_uuid: str | None = None
@@ -49,6 +81,8 @@ class NvLink(Record):
     active: bool | None = None
     gb_per_s: float | None = None
     remote: str | None = None
+    remote_link: int | None = None
+    capabilities: dict[str, bool] | None = None
     replay_errors: int | None = None
     recovery_errors: int | None = None
     crc_errors: int | None = None
@@ -122,6 +156,7 @@ class Gpu(Record):
 
     virtualization: Virtualization | None = None
     host_vgpu_mode: str | None = None
+    vgpu_types: tuple[str, ...] = ()
     licence_product: str | None = None
     licence_status: str | None = None
     licence_expiry: str | None = None

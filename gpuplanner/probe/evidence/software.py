@@ -8,7 +8,8 @@ from gpuplanner.probe.evidence.record import Record
 class Software(Record):
     """Versions as printed. `cuda_driver_version`: the newest CUDA that the driver takes, no installed toolkit.
 
-    `module_version`: of the loaded kernel module; `library_version`: of the library that programs load.
+    `module_version`: of the loaded kernel module; `library_version`: of the library that programs load; `query_fields`:
+    what `nvidia-smi --query-gpu` can be asked for.
     """
 
     driver_version: str | None = None
@@ -31,5 +32,6 @@ class Software(Record):
     dcgm_version: str | None = None
     fabric_manager_version: str | None = None
     smi_version: str | None = None
+    query_fields: tuple[str, ...] = ()
     libraries: dict[str, str] | None = None
     hidden_devices: str | None = None

@@ -18,7 +18,7 @@ _HEAD = re.compile(
 _ROW = re.compile(
     r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f][ \t]{1,20}(?:On|Off|N/A|ERR!)[ \t]{1,20}\|"
 )
-_FIRST = re.compile(r"(\d{1,4})[ \t]{1,20}(\S.{0,80}?)[ \t]{1,60}(On|Off|N/A|ERR!|WDDM|TCC|MCDM)$")
+_FIRST = re.compile(r"(\d{1,4})[ \t]{1,20}(\S.{0,80}?)(?:[ \t]{1,60}(On|Off|N/A|ERR!|WDDM|TCC|MCDM))?$")
 _PLACE = re.compile(
     r"([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]|N/A|ERR!)[ \t]{1,20}(On|Off|N/A|ERR!)$"
 )
@@ -32,12 +32,16 @@ _PROCESS = re.compile(
     r"\|[ \t]{1,20}(\d{1,4})(?:[ \t]{1,20}(N/A|\d{1,4})[ \t]{1,20}(N/A|\d{1,4}))?[ \t]{1,40}(\d{1,10})"
     r"(?:[ \t]{1,20}([CGM](?:\+[CGM])?))?[ \t]{1,40}(\S.{0,200}?)[ \t]{1,80}(\d{1,10}M(?:iB|B)|N/A)[ \t]{0,20}\|?$"
 )
+_OF_A_HOST = "vGPU ID"
+"""The table of `nvidia-smi vgpu` has the same head."""
 _COMPUTE_MODES = {"E. Process": "Exclusive_Process", "E. Thread": "Exclusive_Thread"}
 """What the table has room for, and the name that the longer outputs give it."""
 
 
 def recognise(output: Output) -> int:
     """Certain by the head of the table, or by a row of a GPU where the head was cut off."""
+    if _OF_A_HOST in output.text and not _ROW.search(output.text):
+        return NO
     return CERTAIN if _HEAD.search(output.text) or _ROW.search(output.text) else NO
 
 
@@ -96,7 +100,7 @@ class _Table:
         gpu.take("name", first[2], name, line)
         if first[3] in {"WDDM", "TCC", "MCDM"}:
             gpu.take("driver_model", first[3], words, line)
-        else:
+        elif first[3]:
             gpu.take("persistence_mode", first[3], set_or_not, line)
         gpu.take("pci_bus_id", place[1], bus_id, line)
         gpu.take("display_active", place[2], set_or_not, line)

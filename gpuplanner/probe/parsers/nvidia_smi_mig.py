@@ -1,0 +1,90 @@
+"""`nvidia-smi mig`: the sizes of slices that a GPU offers (-lgip) and the instances made (-lgi, -lci)."""
+
+import re
+
+from gpuplanner.probe.evidence import Evidence
+from gpuplanner.probe.evidence.gpu import Gpu, MigDevice, MigProfile
+from gpuplanner.probe.output import Line, Output
+from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
+from gpuplanner.probe.parsers.nvidia_values import count, each_once
+from gpuplanner.probe.values import Reading, number, words, yes
+
+_TITLE = re.compile(r"\|[ \t]{1,10}(GPU instance profiles|GPU instances|Compute instances):[ \t]")
+_NONE = re.compile(r"^[ \t]{0,20}No MIG-enabled devices found\.?[ \t]{0,20}$")
+_PROFILE = re.compile(
+    r"\|[ \t]{1,10}(\d{1,4})[ \t]{1,10}MIG (\S{1,30})[ \t]{1,20}(\d{1,4})[ \t]{1,20}(\d{1,4})/(\d{1,4})[ \t]{1,20}"
+    r"(\d{1,6}(?:\.\d{1,4})?)[ \t]{1,20}(Yes|No)[ \t]{1,20}(\d{1,5})[ \t]"
+)
+_INSTANCE = re.compile(r"\|[ \t]{1,10}(\d{1,4})[ \t]{1,10}MIG (\S{1,30})[ \t]{1,20}\d{1,4}[ \t]{1,20}(\d{1,4})[ \t|]")
+_COMPUTE = re.compile(
+    r"\|[ \t]{1,10}(\d{1,4})[ \t]{1,10}(\d{1,4})[ \t]{1,10}MIG (\S{1,30})[ \t]{1,20}\d{1,4}[ \t]{1,20}(\d{1,4})[ \t|]"
+)
+
+
+def recognise(output: Output) -> int:
+    """Certain by the title of one of the tables."""
+    if "MIG" not in output.text:
+        return NO
+    return CERTAIN if _TITLE.search(output.text) or output.has(_NONE) else NO
+
+
+def parse(output: Output) -> Parsed:
+    """Profiles, instances, and the GPUs that they are of."""
+    profiles: list[MigProfile] = []
+    instances: list[MigDevice] = []
+    gpus: list[Gpu] = []
+    table = ""
+    for line in output.lines:
+        if title := _TITLE.search(line.text):
+            table = title[1]
+        elif table == "GPU instance profiles" and (match := _PROFILE.search(line.text)):
+            profiles.append(_profile(output, match, line))
+            gpus.append(_gpu(output, match, line))
+        elif table == "GPU instances" and (match := _INSTANCE.search(line.text)):
+            part = Reading(output)
+            part.take("gpu_index", match[1], count, line)
+            part.take("profile", match[2], words, line)
+            part.take("gpu_instance_id", match[3], count, line)
+            instances.append(part.made(MigDevice))
+            gpus.append(_gpu(output, match, line))
+        elif table == "Compute instances" and (match := _COMPUTE.search(line.text)):
+            part = Reading(output)
+            part.take("gpu_index", match[1], count, line)
+            part.take("gpu_instance_id", match[2], count, line)
+            part.take("profile", match[3], words, line)
+            part.take("compute_instance_id", match[4], count, line)
+            instances.append(part.made(MigDevice))
+            gpus.append(_gpu(output, match, line))
+    kept, problems = each_once(gpus)
+    evidence = Evidence(
+        gpus=kept,
+        mig_devices=tuple(instances),
+        mig_profiles=tuple(profiles),
+        looked_for=frozenset({"mig_devices"} if instances or not profiles else {"mig_profiles"}),
+    )
+    return Parsed(evidence, problems)
+
+
+def _gpu(output: Output, match: re.Match[str], line: Line) -> Gpu:
+    reading = Reading(output)
+    reading.take("index", match[1], count, line)
+    return reading.made(Gpu, vendor="nvidia")
+
+
+def _profile(output: Output, match: re.Match[str], line: Line) -> MigProfile:
+    reading = Reading(output)
+    for field, text, convert in (
+        ("gpu_index", match[1], count),
+        ("profile", match[2], words),
+        ("profile_id", match[3], count),
+        ("free", match[4], count),
+        ("total", match[5], count),
+        ("memory_gib", match[6], number),
+        ("peer_to_peer", match[7], yes),
+        ("multiprocessors", match[8], count),
+    ):
+        reading.take(field, text, convert, line)
+    return reading.made(MigProfile)
+
+
+PARSER = Parser("nvidia-smi-mig", recognise, parse)
