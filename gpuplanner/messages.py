@@ -72,6 +72,10 @@ _COUNTING = _Counting()
 _DURATION = re.compile(r"(?<=\d) (d|h|min|s)$")
 """The end of a duration as `units.show_duration` writes it; what is below a second keeps its SI symbol."""
 _DURATION_UNITS = frozenset({"d", "h", "min", "s"})
+_SEAM = "\0"
+"""Stands behind a duration while a Chinese text is filled in; no value has it, see `on_one_line`."""
+_SPACE_AFTER_SEAM = re.compile(rf"{_SEAM} ?(?=[\u3400-\u9fff])|{_SEAM}")
+"""The space that parts a Latin unit from the Chinese word after it has no place behind a Chinese unit."""
 
 
 class Translator:
@@ -97,7 +101,8 @@ class Translator:
         rendered = {k: self._shown(v) for k, v in message.values.items()}
         if not rendered:
             return template
-        return _COUNTING.vformat(template, (), rendered) if "|" in template else template.format(**rendered)
+        text = _COUNTING.vformat(template, (), rendered) if "|" in template else template.format(**rendered)
+        return _SPACE_AFTER_SEAM.sub("", text) if _SEAM in text else text
 
     def has(self, message_id: str) -> bool:
         """Whether a text exists for this id."""
@@ -125,7 +130,8 @@ class Translator:
             return self.text(value)
         if not isinstance(value, str):
             return value
-        return _DURATION.sub(lambda found: f" {self.unit(found[1])}", on_one_line(value))
+        seam = _SEAM if self.language is Language.CHINESE else ""
+        return _DURATION.sub(lambda found: f" {self.unit(found[1])}{seam}", on_one_line(value))
 
     def _domain(self, name: str) -> gettext.NullTranslations:
         if name not in self._domains:

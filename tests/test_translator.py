@@ -72,6 +72,17 @@ def test_a_duration_is_said_in_chinese_words(given: str, said: str) -> None:
     assert given in Translator(Language.ENGLISH).text("planui.broken.deadline.over", over=given)
 
 
+@pytest.mark.parametrize(
+    ("limit", "said"), [("30.0 d", "30.0 天之内"), ("1.50 s", "1.50 秒之内"), ("50.0 ms", "50.0 ms 之内")]
+)
+def test_a_space_parts_a_chinese_word_from_a_latin_unit_and_not_from_a_chinese_one(limit: str, said: str) -> None:
+    near = msg("items.goal_may_miss.most", metric="X", value="1.00 h", limit=limit, end="2.00 h")
+    text = Translator(Language.CHINESE).text(near)
+    assert said in text
+    assert text.isprintable()
+    assert limit in Translator(Language.ENGLISH).text(near)
+
+
 @pytest.mark.parametrize("symbol", ["ms", "µs", "GB/s", "tokens/s", "GiB"])
 def test_other_units_stay_symbols_in_chinese(symbol: str) -> None:
     chinese = Translator(Language.CHINESE)

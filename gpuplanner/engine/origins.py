@@ -239,11 +239,17 @@ def _from_gpu(name: str, value: float, gpu: Gpu) -> Origin | None:
 
 
 def _from_person(name: str, value: float, asked: Mapping[str, Any]) -> Origin | None:
-    for field in (FIELD_OF_TERM.get(name, name), *FIELDS_OF_TERM.get(name, ())):
+    several = FIELDS_OF_TERM.get(name, ())
+    for field in (FIELD_OF_TERM.get(name, name), *several):
         said = asked.get(field)
         if isinstance(said, int | float) and not isinstance(said, bool) and _same(said, value):
-            return Origin(Certainty.USER, note=msg("explain.from_plan"))
+            return Origin(Certainty.USER, note=_entered(field, asked) if field in several else msg("explain.from_plan"))
     return None
+
+
+def _entered(field: str, asked: Mapping[str, Any]) -> Message:
+    """That a person entered it, and in which field: the term does not tell, as several stand behind it."""
+    return msg("explain.from_plan_field", field=msg(f"field.{asked['kind']}.{field}"))
 
 
 def _from_way(name: str, value: float, way: Way) -> Origin | None:

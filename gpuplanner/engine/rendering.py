@@ -26,7 +26,7 @@ from gpuplanner.units import Unit
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.rendering import Rendering
 
-NAMES = ItemNames("item_step", "frame_s", "frames_per_s", "frames_per_s_per_gpu")
+NAMES = ItemNames("frame", "frame_s", "frames_per_s", "frames_per_s_per_gpu")
 PAIR = 2
 
 

@@ -34,7 +34,7 @@ from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.speech import Speech, SpeechEngine, SpeechPrecision
 
 TABLE = "speech"
-NAMES = ItemNames("item_step", "recording_s", "audio_s_per_s", "audio_s_per_s_per_gpu")
+NAMES = ItemNames("recording", "recording_s", "audio_s_per_s", "audio_s_per_s_per_gpu")
 STORED_BITS: Mapping[SpeechPrecision, float] = {
     SpeechPrecision.FP32: 32.0,
     SpeechPrecision.CAST: 32.0,

@@ -28,7 +28,7 @@ from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.transcoding import Effort, EncodedCodec, FrameSize, Transcoding, VideoCodec, VideoJob
 
 TABLE = "transcoding"
-NAMES = ItemNames("item_step", "video_second_s", "video_s_per_s", "video_s_per_s_per_gpu")
+NAMES = ItemNames("video_second", "video_second_s", "video_s_per_s", "video_s_per_s_per_gpu")
 STREAMS = "live_streams"
 NVIDIA = "NVIDIA"
 PIXELS: Mapping[FrameSize, float] = {

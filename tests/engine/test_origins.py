@@ -222,3 +222,32 @@ def test_dollars_at_a_rate_from_memory_are_not_exact(shipped_catalog):
     assert origin.certainty is Certainty.RULE
     assert origin.note.id == "explain.from_memory"
     assert cost_metrics(machine, {})[0]["usd_per_hour"].certainty is Certainty.RULE
+
+
+@pytest.mark.parametrize("preset", ["animation", "flow", "live-video", "vision-yolo-inference"])
+def test_no_term_of_work_without_tokens_speaks_of_tokens(preset, workspace):
+    """A term has one meaning, so that its words are right wherever it stands."""
+    made = explained(workspace, preset, "desk", workspace.efficiencies)
+    said = Translator(Language.ENGLISH)
+    # What the host stores is one sum for all kinds: the tokens of a training are 0 in it.
+    figures = [figure for name, figure in named_figures(made) if not name.startswith("host.")]
+    terms = {row.term for figure in figures for row in explanation(figure) if row.term}
+    assert terms
+    assert [term for term in terms if "token" in said.text(f"term.{term}").lower()] == []
+
+
+def test_where_several_fields_stand_behind_a_term_the_field_is_named(workspace):
+    made = explained(workspace, "animation", "desk", workspace.efficiencies)
+    [scene] = [row for row in explanation(made.memory.needed) if row.term == "part_bytes" and row.origin]
+    assert scene.note is not None
+    assert Translator(Language.ENGLISH).text(scene.note) == "as entered in the plan, “Memory of the scene”"
+
+
+@pytest.mark.parametrize(
+    ("preset", "named"),
+    [("animation", "one frame"), ("live-video", "one second of video"), ("transcribe", "recording")],
+)
+def test_what_has_no_steps_does_not_speak_of_one(preset, named, workspace):
+    made = explained(workspace, preset, "desk", workspace.efficiencies)
+    assert named in Translator(Language.ENGLISH).text(f"step.{made.step_name}")
+    assert named in Translator(Language.ENGLISH).text(f"planui.step_name.{made.step_name}")

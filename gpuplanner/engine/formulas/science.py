@@ -93,10 +93,10 @@ def shared_flops(flops: Number, shares: Number) -> Number:
     return flops / shares
 
 
-@formula(Unit.BYTE, "whole_bytes / shares", "")
-def shared_bytes(whole_bytes: Number, shares: Number) -> Number:
+@formula(Unit.BYTE, "problem_bytes / shares", "")
+def shared_bytes(problem_bytes: Number, shares: Number) -> Number:
     """What one GPU has of something that all GPUs share."""
-    return whole_bytes / shares
+    return problem_bytes / shares
 
 
 @formula(Unit.BYTE, "6 · (elements / shares)^(2 / 3) · face_bytes", HALO)
@@ -105,16 +105,18 @@ def halo_bytes(elements: Number, shares: Number, face_bytes: Number) -> Number:
     return 6.0 * (elements / shares) ** (2.0 / 3.0) * face_bytes
 
 
-@formula(Unit.BYTE, "whole_bytes / shares · (1 - 1 / shares)", "all but one's own block")
-def transposed_bytes(whole_bytes: Number, shares: Number) -> Number:
+@formula(Unit.BYTE, "problem_bytes / shares · (1 - 1 / shares)", "all but one's own block")
+def transposed_bytes(problem_bytes: Number, shares: Number) -> Number:
     """What one GPU sends when all of the data changes its place among the GPUs."""
-    return whole_bytes / shares * (1.0 - 1.0 / shares)
+    return problem_bytes / shares * (1.0 - 1.0 / shares)
 
 
-@formula(Unit.BYTE, "whole_bytes / shares^(1 / 2)", "HPL, 1999: panels go along rows and columns of a square of ranks")
-def panel_bytes(whole_bytes: Number, shares: Number) -> Number:
+@formula(
+    Unit.BYTE, "problem_bytes / shares^(1 / 2)", "HPL, 1999: panels go along rows and columns of a square of ranks"
+)
+def panel_bytes(problem_bytes: Number, shares: Number) -> Number:
     """What one GPU receives of the panels of a factorisation."""
-    return whole_bytes / shares**0.5
+    return problem_bytes / shares**0.5
 
 
 @formula(Unit.SECOND, "messages · latency_s + payload_bytes / (link_bytes_per_s · efficiency)", "")

@@ -476,6 +476,7 @@ TERM_UNITS: Mapping[str, Unit] = {
     "prefix_tokens": Unit.TOKEN,
     "prepare_wait_s": Unit.SECOND,
     "price_per_hour": Unit.MONEY_PER_HOUR,
+    "problem_bytes": Unit.BYTE,
     "process_bytes": Unit.BYTE,
     "process_start_s": Unit.SECOND,
     "prompt_layer_s": Unit.SECOND,
