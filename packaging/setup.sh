@@ -13,8 +13,10 @@ qt_packages="libglib2.0-0 libgl1 libegl1 libopengl0 libxkbcommon0 libfreetype6 l
     libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0"
 # Chinese text needs a font that has it; this one is wanted where there is none.
 font_package=fonts-noto-cjk
-# A screen for the tests.
+# A screen for the tests. Their SSH server only where installing it starts none: on a running system it would open a
+# port for everybody; there the tests that need it say so and are skipped.
 test_packages="xvfb xauth"
+[ -d "${RUNNING_SYSTEM:-/run/systemd/system}" ] || test_packages="$test_packages openssh-server"
 
 say() { printf 'gpuplanner: %s\n' "$*" >&2; }
 stop() { say "$@"; exit 1; }

@@ -35,7 +35,7 @@ QT = (
     "libglib2.0-0 libgl1 libegl1 libopengl0 libxkbcommon0 libfreetype6 libfontconfig1 libdbus-1-3 libxkbcommon-x11-0 "
     "libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0"
 )
-TESTS = "xvfb xauth"
+TESTS = "xvfb xauth openssh-server"
 
 
 @dataclass
@@ -47,6 +47,7 @@ class Machine:
 
     def set_up(self, purpose: str, **environment: str) -> subprocess.CompletedProcess[str]:
         settings = {"INSTALLED": f"{QT} {TESTS}", "USER_ID": "1000", "DISPLAY": ":0", "FONT": "Noto Sans CJK"}
+        settings["RUNNING_SYSTEM"] = "/no/such/folder"
         return subprocess.run(
             [SHELL, str(self.folder / "packaging" / "setup.sh"), purpose],
             env={"PATH": str(self.folder / "bin"), "CALLS": str(self.calls), **settings, **environment},
@@ -91,6 +92,13 @@ def test_a_ready_machine_gets_the_locked_packages_and_the_checkout(machine):
 def test_the_tests_have_a_lock_of_their_own(machine):
     assert machine.set_up("test").returncode == 0
     assert "-r requirements-dev.lock" in machine.called()[0]
+
+
+def test_a_running_system_gets_no_ssh_server(machine):
+    lacking = machine.set_up("test", INSTALLED=QT, USER_ID="0", RUNNING_SYSTEM="/")
+    assert lacking.returncode == 0
+    installed = next(call for call in machine.called() if " install " in call)
+    assert installed.endswith("xvfb xauth")
 
 
 def test_nothing_is_installed_twice_until_the_lock_changes(machine):

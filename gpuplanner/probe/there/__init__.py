@@ -7,5 +7,6 @@ from importlib.resources import files
 
 
 def source_of(program: str) -> str:
-    """The text of one of the programs here, by its name without `.py`."""
-    return files(__name__).joinpath(f"{program}.py").read_text(encoding="utf-8")
+    """The text of one of the programs here, by its file's name; a Python one goes without `.py`."""
+    name = program if "." in program else f"{program}.py"
+    return files(__name__).joinpath(name).read_text(encoding="utf-8")

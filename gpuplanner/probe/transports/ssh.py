@@ -1,0 +1,236 @@
+"""A machine over the user's own SSH client: one connection, one program on its standard input, frames back."""
+
+import asyncio
+import contextlib
+import json
+import secrets
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.probe.commands import Command
+from gpuplanner.probe.output import Output
+from gpuplanner.probe.there import source_of
+from gpuplanner.probe.transports import Hello, Lost, Told
+from gpuplanner.probe.transports.askpass import Answerer, AskServer
+from gpuplanner.probe.transports.frames import LONGEST_FRAME, event_of, frames_in, job
+from gpuplanner.probe.transports.sh_stream import ShStream, program
+from gpuplanner.probe.transports.ssh_client import Sockets, arguments, checked, configuration, environment
+from gpuplanner.probe.transports.ssh_faults import fault_of
+
+P = TypeVar("P")
+
+BEAT_S = 5.0
+"""How often we give a sign of life; the program there ends when none came for `PATIENCE_S`."""
+PATIENCE_S = 30.0
+SILENCE_S = 60.0
+"""How long nothing may come before the machine counts as lost: twice the longest limit of one command."""
+LOGIN_S = 90.0
+"""How long it may take until the shell there answers, questions to a person not counted."""
+LEAVE_S = 1.0
+"""How long the client may take to end when it was asked to."""
+LONGEST_SAID = 64_000
+MOST_NOISE = 4_000_000
+"""Bytes that may come from around our program, such as what a login shell prints, before it is a flood."""
+
+# POSIX sh, whatever the login shell is: quotes like these mean the same in all of them.
+_SHELL = (
+    'sh -c \'if python3 -c "import sys;sys.exit(sys.version_info<(3,6))" >/dev/null 2>&1; then echo; '
+    "echo {mark} python; "
+    'exec python3 -u -c "import sys;exec(sys.stdin.buffer.read(int(sys.stdin.buffer.readline())))"; '
+    "else echo; echo {mark} sh; exec sh -s; fi'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SshTransport:
+    """A machine by the name that the user's SSH client knows it by.
+
+    `answerer`: who answers the client's questions; without one the client may only do what needs no question.
+    `sockets`: where connections are kept for reuse, None to open one each time. `extra`: options in front of the name.
+    """
+
+    name: str
+    answerer: Answerer | None = None
+    sockets: Sockets | None = None
+    extra: tuple[str, ...] = ()
+
+    async def collect(self, commands: Sequence[Command], told: Told) -> bool:
+        """Run the commands there. Raises InputError with the reason where the machine cannot be reached."""
+        settings = await configuration(checked(self.name), self.extra)
+        asking = AskServer(self.name, self.answerer) if self.answerer else contextlib.nullcontext()
+        async with asking as server:
+            words = arguments(self.name, settings, sockets=self.sockets, may_ask=server is not None, extra=self.extra)
+            mark = f"gpuplanner-{secrets.token_hex(12)}"
+            process = await asyncio.create_subprocess_exec(
+                *words, _SHELL.format(mark=mark), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE, env=environment(server.environment if server else {}),
+                # Without a terminal of ours a client that is too old for SSH_ASKPASS_REQUIRE asks through it too.
+                start_new_session=True,
+            )  # fmt: skip
+            session = _Session(self.name, process, commands, told, mark.encode("ascii"), server)
+            return await session.run()
+
+
+class _Session:
+    """One run of the client, from its start until nothing of it is left."""
+
+    def __init__(
+        self, target: str, process: asyncio.subprocess.Process, commands: Sequence[Command], told: Told, mark: bytes,
+        server: AskServer | None,
+    ) -> None:  # fmt: skip
+        self._target = target
+        self._process = process
+        self._in, self._out, self._errors = _there(process.stdin), _there(process.stdout), _there(process.stderr)
+        self._commands = commands
+        self._told = told
+        self._mark = mark
+        self._server = server
+        self._said = b""
+        self._answered = False
+
+    async def run(self) -> bool:
+        """Whether everything ran to its end; what went wrong after the login is told as `Lost`."""
+        errors = asyncio.ensure_future(self._listen_to_errors())
+        beating = asyncio.ensure_future(self._beat())
+        try:
+            whole = await self._converse()
+            if not whole:
+                await self._end()
+                await errors
+                self._fail()
+            return whole
+        finally:
+            beating.cancel()
+            await asyncio.shield(self._end())
+            errors.cancel()
+            await asyncio.gather(errors, beating, return_exceptions=True)
+
+    def _fail(self) -> None:
+        why = fault_of(self._target, Output.of(self._said, "ssh").text)
+        if not self._answered:
+            # Let in, and then no shell: the client itself has nothing to complain about.
+            raise InputError(msg("probe.ssh.no_shell", target=self._target) if why.id == "probe.ssh.other" else why)
+        self._told(Lost(_lost(self._target, why)))
+
+    async def _converse(self) -> bool:
+        """Read until the end of the run, the end of the stream, or silence."""
+        began = time.time()
+        lines = self._lines()
+        shell: ShStream | None = None
+        noise = 0
+        async for line in lines:
+            noise += 0 if shell or line.startswith(self._mark) else len(line)
+            if noise > MOST_NOISE:
+                return False
+            if shell is not None:
+                event = shell.take(line)
+                if event is not None:
+                    self._told(event)
+                if shell.ended:
+                    return True
+            elif not self._answered and line.startswith(self._mark + b" sh"):
+                self._answered = True
+                shell = ShStream(self._commands, self._mark, began)
+                await self._send(program(self._commands, self._mark.decode("ascii")))
+            elif not self._answered and line.startswith(self._mark + b" python"):
+                self._answered = True
+                began = time.time()
+                await self._send(self._python())
+            else:
+                frame = frames_in(line, self._mark + b" ")
+                event = event_of(frame, began)
+                if event is not None:
+                    self._told(event)
+                if isinstance(event, Hello):
+                    began = time.time()
+                if isinstance(frame, dict) and frame.get("frame") == "end":
+                    return frame.get("whole") is True
+        return False
+
+    def _python(self) -> bytes:
+        work = {"mark": self._mark.decode("ascii"), "patience_s": PATIENCE_S, "commands": job(self._commands)}
+        text = f"{source_of('collect')}\nmain(json.loads({json.dumps(json.dumps(work))}))\n".encode()
+        return b"%d\n" % len(text) + text
+
+    async def _send(self, content: bytes) -> None:
+        with contextlib.suppress(OSError):
+            self._in.write(content)
+            await self._in.drain()
+
+    async def _lines(self) -> AsyncIterator[bytes]:
+        """Lines as they come; one that grows beyond any frame is somebody's flood, and is thrown away."""
+        held, flooded = bytearray(), False
+        while True:
+            piece = await self._piece()
+            if not piece:
+                return
+            *ended, rest = piece.split(b"\n")
+            for part in ended:
+                held += part
+                if not flooded:
+                    yield bytes(held) + b"\n"
+                held.clear()
+                flooded = False
+            held += rest
+            if len(held) > LONGEST_FRAME:
+                held.clear()
+                flooded = True
+
+    async def _piece(self) -> bytes:
+        """The next bytes; none at the end, or when the machine has said nothing for too long."""
+        reading = asyncio.ensure_future(self._out.read(1 << 16))
+        waited = 0.0
+        try:
+            while True:
+                done, _ = await asyncio.wait({reading}, timeout=1.0)
+                if done:
+                    return reading.result()
+                waited += 0.0 if self._server and self._server.waiting else 1.0
+                if waited >= (SILENCE_S if self._answered else LOGIN_S):
+                    self._said += b"\nTimeout, server not responding.\n"
+                    return b""
+        finally:
+            reading.cancel()
+
+    async def _listen_to_errors(self) -> None:
+        while piece := await self._errors.read(1 << 14):
+            self._said = (self._said + piece)[-LONGEST_SAID:]
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(BEAT_S)
+            if self._answered:
+                await self._send(b"\n")
+
+    async def _end(self) -> None:
+        """Let the client go: closing its input ends what runs there; then it is asked, and at last made, to end."""
+        self._in.close()
+        for step in (None, self._process.terminate, self._process.kill):
+            if self._process.returncode is not None:
+                break
+            with contextlib.suppress(ProcessLookupError):
+                if step:
+                    step()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._process.wait(), LEAVE_S / 2)
+        # What is still on the way would keep the pipe open.
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._drain(), LEAVE_S / 2)
+
+    async def _drain(self) -> None:
+        while await self._out.read(1 << 20):
+            pass
+
+
+def _there(pipe: P | None) -> P:
+    """A pipe that was asked for when the client was started."""
+    if pipe is None:
+        raise RuntimeError("the client was started without its pipes")
+    return pipe
+
+
+def _lost(target: str, why: Message) -> Message:
+    return msg("probe.ssh.lost_between", target=target, why=why)

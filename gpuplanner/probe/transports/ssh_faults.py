@@ -1,0 +1,37 @@
+"""Why the user's SSH client gave up, in words of ours, out of what it prints under `LC_ALL=C`."""
+
+import re
+
+from gpuplanner.messages import Message, msg, on_one_line, shortened
+
+_FAULTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), name)
+    for pattern, name in (
+        (r"REMOTE HOST IDENTIFICATION HAS CHANGED|host key for .{1,200} has changed", "host_key_changed"),
+        (r"Host key verification failed|No .{1,40} host key is known for", "host_key_unknown"),
+        (r"Could not resolve hostname|Name or service not known|nodename nor servname", "no_such_name"),
+        (r"Connection refused", "refused"),
+        (r"No route to host|Network is unreachable|Host is down", "no_route"),
+        (r"Connection timed out|Operation timed out|connect to host .{1,200} timed out|banner exchange", "timed_out"),
+        (r"Too many authentication failures", "too_many_keys"),
+        (r"Permission denied|Authentication failed|no more authentication methods", "denied"),
+        (r"UNPROTECTED PRIVATE KEY|bad permissions", "key_permissions"),
+        (r"Bad configuration option|terminating, \d+ bad configuration", "bad_configuration"),
+        (r"no matching (?:host key|key exchange|cipher|mac)", "no_common_method"),
+        (r"kex_exchange_identification|Connection reset|Connection closed|Broken pipe|client_loop", "closed"),
+        (r"Timeout, server .{1,200} not responding", "lost"),
+        (r"hostname contains invalid characters|Bad port|invalid host", "bad_name"),
+    )
+)
+
+
+def fault_of(target: str, said: str) -> Message:
+    """The reason that a person reads: what happened and what to do, with the client's own last line."""
+    lines = [
+        line for line in said.splitlines() if line.strip() and not line.startswith(("debug", "Warning: Permanently"))
+    ]
+    own = shortened(on_one_line(lines[-1]), 200) if lines else "–"
+    for pattern, name in _FAULTS:
+        if pattern.search(said):
+            return msg(f"probe.ssh.{name}", target=target, said=own)
+    return msg("probe.ssh.other", target=target, said=own)

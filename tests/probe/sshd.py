@@ -1,0 +1,189 @@
+"""A real OpenSSH server on loopback, for one test: its own keys, its own users, nothing of the system changed.
+
+As root it runs in a mount namespace of its own, where a user with a password exists and `/run` is empty; as another
+user it serves that user alone, and by key only.
+"""
+
+import contextlib
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
+PASSWORD = "four-gpus-please"
+HASHED = "$6$gpuplanner$9krV7WP8xh.w.S45XKvlmDJRfSnHTGfI6CkdsHU9tPqAGKgOa4d/VYBS2aKewvBsWx9iK2DN4tRMUlQZBK7aR."
+"""The password as /etc/shadow has it (SHA-512)."""
+
+
+def _ran(*words: str) -> None:
+    subprocess.run(words, check=True, capture_output=True)
+
+
+def needed() -> None:
+    """Skip where no server is installed; `make test` installs it for root."""
+    if not Path(SSHD).exists():
+        pytest.skip("no OpenSSH server is installed here (package openssh-server), and a running system is given none")
+
+
+def namespace_possible() -> bool:
+    """Whether a mount namespace can be made: as root, outside the strictest containers."""
+    if os.geteuid() != 0 or not shutil.which("unshare"):
+        return False
+    return subprocess.run(["unshare", "-m", "true"], check=False, capture_output=True).returncode == 0
+
+
+def free_port() -> int:
+    """A port that is free now."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+@dataclass
+class Keys:
+    """The keys of a test run: made once, since making them takes longest."""
+
+    folder: Path
+    host: Path = field(init=False)
+    other_host: Path = field(init=False)
+    user: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        for name in ("host", "other_host", "user"):
+            path = self.folder / name
+            _ran("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", str(path))
+            setattr(self, name, path)
+
+    def public(self, name: str) -> str:
+        """The public half of a key."""
+        return (self.folder / f"{name}.pub").read_text(encoding="utf-8").strip()
+
+
+@dataclass
+class Server:
+    """One running server. `tools`: a folder in front of the search path there."""
+
+    folder: Path
+    keys: Keys
+    settings: Mapping[str, str] = field(default_factory=dict)
+    tools: Path | None = None
+    path: str = "/usr/local/bin:/usr/bin:/bin"
+    port: int = field(default_factory=free_port)
+    process: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def user(self) -> str:
+        """Who can log in."""
+        return pwd.getpwuid(os.geteuid()).pw_name
+
+    def start(self) -> "Server":
+        """Start it and wait until it listens."""
+        self.folder.mkdir(exist_ok=True)
+        allowed = self.folder / "authorized_keys"
+        allowed.write_text(self.keys.public("user") + "\n", encoding="utf-8")
+        allowed.chmod(0o600)
+        path = self.path if self.tools is None else f"{self.tools}:{self.path}"
+        settings = {
+            "ListenAddress": f"127.0.0.1:{self.port}",
+            "HostKey": str(self.keys.host),
+            "AuthorizedKeysFile": str(allowed),
+            "PidFile": "none",
+            "StrictModes": "no",
+            "UsePAM": "no",
+            "PermitRootLogin": "yes",
+            "PasswordAuthentication": "yes",
+            "PrintMotd": "no",
+            "SetEnv": f"PATH={path}",
+            "LogLevel": "ERROR",
+            **self.settings,
+        }
+        config = self.folder / "sshd_config"
+        config.write_text("".join(f"{name} {value}\n" for name, value in settings.items()), encoding="utf-8")
+        words = [SSHD, "-D", "-e", "-f", str(config)]
+        if namespace_possible():
+            words = ["unshare", "-m", "sh", "-c", self._apart(), "sh", *words]
+        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        end = time.monotonic() + 10
+        while True:
+            with socket.socket() as trying:
+                if trying.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return self
+            assert self.process.poll() is None, "the server ended"
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+    def _apart(self) -> str:
+        """What is done in the namespace before the server starts: an empty /run, and a password for the user."""
+        shadow = self.folder / "shadow"
+        shadow.write_text(f"{self.user}:{HASHED}:19000:0:99999:7:::\nsshd:!:19000::::::\n", encoding="utf-8")
+        shadow.chmod(0o600)
+        return (
+            "mount --make-rprivate / && mount -t tmpfs none /run && mkdir /run/sshd && "
+            f"mount --bind '{shadow}' /etc/shadow && exec \"$@\""
+        )
+
+    def stop(self) -> None:
+        """End it and every session of it."""
+        if self.process is not None:
+            _ended_with_children(self.process.pid)
+            self.process.kill()
+            self.process.wait()
+
+    def end_sessions(self) -> None:
+        """Cut all connections at once, as a network does that breaks."""
+        assert self.process is not None
+        for pid in _below(self.process.pid):
+            _killed(pid)
+
+    def client(self, name: str = "node", **settings: str) -> tuple[str, ...]:
+        """Options that give a client a configuration in which `name` is this server."""
+        known = self.folder / "known_hosts"
+        if "UserKnownHostsFile" not in settings:
+            known.write_text(f"[127.0.0.1]:{self.port} {self.keys.public('host')}\n", encoding="utf-8")
+        said = {
+            "HostName": "127.0.0.1",
+            "Port": str(self.port),
+            "User": self.user,
+            "IdentityFile": str(self.keys.user),
+            "IdentitiesOnly": "yes",
+            "IdentityAgent": "none",
+            "UserKnownHostsFile": str(known),
+            "GlobalKnownHostsFile": "none",
+            "StrictHostKeyChecking": "yes",
+            "ConnectTimeout": "5",
+            **settings,
+        }
+        config = self.folder / f"config-{name}"
+        lines = [f"Host {name}", *(f"  {key} {value}" for key, value in said.items())]
+        config.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return ("-F", str(config))
+
+
+def _below(pid: int) -> list[int]:
+    children = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            # After the name in brackets: the state, then the parent.
+            if status.read_text(encoding="utf-8").rsplit(")", 1)[1].split()[1] == str(pid):
+                children.append(int(status.parent.name))
+    return [*children, *(below for child in children for below in _below(child))]
+
+
+def _killed(pid: int) -> None:
+    try:
+        os.kill(pid, 9)
+    except ProcessLookupError:
+        return
+
+
+def _ended_with_children(pid: int) -> None:
+    for below in _below(pid):
+        _killed(below)

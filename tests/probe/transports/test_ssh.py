@@ -1,0 +1,363 @@
+"""A machine over a real OpenSSH client and a real OpenSSH server."""
+
+import asyncio
+import contextlib
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from gpuplanner.messages import InputError
+from gpuplanner.probe.commands import Command, Topic
+from gpuplanner.probe.running import Collected, probe
+from gpuplanner.probe.transports import Began, Ended, Event, Hello, Lost
+from gpuplanner.probe.transports.askpass import Asked, AskServer, Question
+from gpuplanner.probe.transports.ssh import SshTransport
+from gpuplanner.probe.transports.ssh_client import Sockets
+from tests.probe import sshd
+from tests.probe.sshd import PASSWORD, Keys, Server
+from tests.probe.test_collect import gone
+
+ECHO = Command("echo", Topic.HOST, ("echo", "it's", "$HOME", "a  b"))
+SMI = Command("smi", Topic.GPUS, ("nvidia-smi", "-L"))
+ABSENT = Command("absent", Topic.GPUS, ("no-such-tool-here",))
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory):
+    sshd.needed()
+    return Keys(tmp_path_factory.mktemp("keys"))
+
+
+@pytest.fixture
+def start(tmp_path, keys):
+    with contextlib.ExitStack() as stack:
+
+        def make(name="server", **settings):
+            server = Server(tmp_path / name, keys, **settings).start()
+            stack.callback(server.stop)
+            return server
+
+        yield make
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory, keys):
+    folder = tmp_path_factory.mktemp("plain")
+    tools = folder / "tools"
+    tools.mkdir()
+    smi = tools / "nvidia-smi"
+    smi.write_text("#!/bin/sh\necho 'GPU 0: NVIDIA L40S (UUID: GPU-aaaa)'\n", encoding="utf-8")
+    smi.chmod(0o755)
+    made = Server(folder / "server", keys, tools=tools).start()
+    yield made
+    made.stop()
+
+
+def run(transport, *commands, told=lambda _event: None):
+    collected = Collected(transport.name, commands)
+    return asyncio.run(probe(transport, commands, told, collected))
+
+
+def outs(made):
+    return {result.id: (result.outcome, result.exit_code, result.out.decode()) for result in made.results}
+
+
+def refused(transport, *commands):
+    with pytest.raises(InputError) as fault:
+        run(transport, *(commands or (ECHO,)))
+    return fault.value.message
+
+
+def answering(answers, asked):
+    """Answers questions by their kind and remembers them."""
+
+    async def answer(question: Question):
+        asked.append(question)
+        return answers.get(question.kind)
+
+    return answer
+
+
+def test_commands_run_there_with_their_arguments_as_they_are(server):
+    events: list[Event] = []
+    made = run(SshTransport("node", extra=server.client()), ECHO, SMI, ABSENT, told=events.append)
+    assert made.whole
+    assert outs(made) == {
+        "echo": ("ended", 0, "it's $HOME a  b\n"),
+        "smi": ("ended", 0, "GPU 0: NVIDIA L40S (UUID: GPU-aaaa)\n"),
+        "absent": ("not_found", None, ""),
+    }
+    hello = next(event for event in events if isinstance(event, Hello))
+    assert hello.python.startswith("3.")
+    assert hello.clock_offset_s is not None
+    assert abs(hello.clock_offset_s) < 2
+    assert {event.id for event in events if isinstance(event, Began)} == {"echo", "smi", "absent"}
+
+
+def test_a_login_with_a_password(server):
+    if not sshd.namespace_possible():
+        pytest.skip("a user with a password needs root and a mount namespace")
+    asked: list[Question] = []
+    client = server.client("word", IdentityFile="none", PreferredAuthentications="password")
+    made = run(SshTransport("word", answering({Asked.PASSWORD: PASSWORD}, asked), extra=client), ECHO)
+    assert outs(made)["echo"][0] == "ended"
+    assert [(question.kind, question.secret) for question in asked] == [(Asked.PASSWORD, True)]
+    wrong = refused(SshTransport("word", answering({Asked.PASSWORD: "no"}, []), extra=client))
+    assert wrong.id == "probe.ssh.denied"
+
+
+def test_nobody_to_ask_means_that_nothing_waits(server):
+    client = server.client("quiet", IdentityFile="none", PreferredAuthentications="password")
+    began = time.monotonic()
+    assert refused(SshTransport("quiet", extra=client)).id == "probe.ssh.denied"
+    assert time.monotonic() - began < 10
+
+
+def test_a_new_host_key_is_shown_and_asked(server, tmp_path):
+    known = tmp_path / "known"
+    client = server.client("new", UserKnownHostsFile=str(known), StrictHostKeyChecking="ask")
+    asked: list[Question] = []
+    assert refused(SshTransport("new", answering({}, asked), extra=client)).id == "probe.ssh.host_key_unknown"
+    assert not known.exists()
+    assert "SHA256:" in asked[0].text
+    made = run(SshTransport("new", answering({Asked.HOST_KEY: "yes"}, asked), extra=client), ECHO)
+    assert made.whole
+    assert known.exists()
+    assert [question.kind for question in asked] == [Asked.HOST_KEY] * 2
+
+
+def test_a_host_key_that_changed_is_never_passed(server, tmp_path, keys):
+    known = tmp_path / "known"
+    known.write_text(f"[127.0.0.1]:{server.port} {keys.public('other_host')}\n")
+    asked: list[Question] = []
+    client = server.client("changed", UserKnownHostsFile=str(known), StrictHostKeyChecking="ask")
+    transport = SshTransport("changed", answering({Asked.HOST_KEY: "yes"}, asked), extra=client)
+    assert refused(transport).id == "probe.ssh.host_key_changed"
+    assert known.read_text().count("\n") == 1
+
+
+def test_over_another_host(server, start):
+    inner = start("inner")
+    config = Path(inner.client("inner")[1]).read_text()
+    outer = Path(server.client("outer")[1]).read_text()
+    both = server.folder / "both"
+    both.write_text(config + "  ProxyJump outer\n" + outer)
+    made = run(SshTransport("inner", extra=("-F", str(both))), ECHO)
+    assert outs(made)["echo"][0] == "ended"
+
+
+def test_what_a_login_prints_around_it_is_not_taken_for_results(start, tmp_path):
+    banner = tmp_path / "banner"
+    banner.write_text("** AUTHORIZED USE ONLY **\n" * 50)
+    noise = tmp_path / "noise"
+    noise.write_text('#!/bin/sh\nprintf "hello from .bashrc\\n\\377\\000\\033[31m"\neval "$SSH_ORIGINAL_COMMAND"\n')
+    noise.chmod(0o755)
+    server = start(settings={"Banner": str(banner), "ForceCommand": str(noise)})
+    assert outs(run(SshTransport("node", extra=server.client()), ECHO))["echo"][2] == "it's $HOME a  b\n"
+
+
+@pytest.fixture
+def only_sh(tmp_path):
+    """A search path on which there is no Python."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for tool in ("sh", "head", "sleep", "date", "uname", "id", "cat", "ls", "seq"):
+        (folder / tool).symlink_to(
+            next(Path(place) / tool for place in ("/bin", "/usr/bin") if (Path(place) / tool).exists())
+        )
+    return str(folder)
+
+
+def test_a_host_without_python_is_read_by_its_shell(start, only_sh, tmp_path):
+    for name in ("b", "a"):
+        (tmp_path / f"{name}.txt").write_text(f"{name}")
+    late = Command("late", Topic.HOST, ("sleep", "60"), limit_s=1)
+    many = Command("many", Topic.HOST, ("seq", "100000"), limit_bytes=1000)
+    each = Command("each", Topic.HOST, ("head", "-v", "-n", "1", f"{tmp_path}/*.txt"), expand=True)
+    failing = Command("failing", Topic.HOST, ("ls", "/no/such"))
+    events: list[Event] = []
+    server = start(path=only_sh)
+    made = run(SshTransport("node", extra=server.client()), ECHO, ABSENT, late, many, each, failing, told=events.append)
+    found = outs(made)
+    assert made.whole
+    assert found["echo"] == ("ended", 0, "it's $HOME a  b\n")
+    assert found["absent"][0] == "not_found"
+    assert found["late"][0] == "timed_out"
+    assert found["many"][0] == "cut"
+    assert len(found["many"][2]) == 1000
+    assert [line for line in found["each"][2].splitlines() if line.startswith("==>")] == [
+        f"==> {tmp_path}/a.txt <==",
+        f"==> {tmp_path}/b.txt <==",
+    ]
+    assert found["failing"][1] not in {0, None}
+    assert "No such file" in found["failing"][2]
+    hello = next(event for event in events if isinstance(event, Hello))
+    assert (hello.python, hello.system) == ("", "Linux")
+
+
+def sleeper(tmp_path):
+    """A command that says which process it is and then does not end."""
+    path = tmp_path / "pid"
+    return Command("sleeper", Topic.HOST, ("sh", "-c", f"echo $$ > '{path}'; sleep 60"), limit_s=60), path
+
+
+async def pid_in(path):
+    for _ in range(500):
+        if path.exists() and path.read_text().strip():
+            return int(path.read_text())
+        await asyncio.sleep(0.02)
+    raise AssertionError("it did not start")
+
+
+@pytest.mark.parametrize("python", [True, False])
+def test_cancelled_it_leaves_nothing_running_there(start, only_sh, tmp_path, python):
+    server = start() if python else start(path=only_sh)
+    command, path = sleeper(tmp_path)
+
+    async def cancelled():
+        collected, echoed = Collected("node", (ECHO, command)), asyncio.Event()
+        transport = SshTransport("node", extra=server.client())
+
+        def told(event):
+            if isinstance(event, Ended):
+                echoed.set()
+
+        work = asyncio.ensure_future(probe(transport, (ECHO, command), told, collected))
+        pid = await pid_in(path)
+        await echoed.wait()
+        began = time.monotonic()
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        return pid, time.monotonic() - began, collected.run(whole=False)
+
+    pid, took_s, kept = asyncio.run(cancelled())
+    assert took_s < 2
+    assert gone(pid)
+    assert outs(kept)["echo"][0] == "ended"
+
+
+def test_a_network_that_breaks_keeps_what_came(start, tmp_path):
+    server = start()
+    command, path = sleeper(tmp_path)
+    events: list[Event] = []
+
+    async def broken():
+        collected = Collected("node", (ECHO, command))
+        work = asyncio.ensure_future(
+            probe(SshTransport("node", extra=server.client()), (ECHO, command), events.append, collected)
+        )
+        pid = await pid_in(path)
+        await asyncio.sleep(0.2)
+        server.end_sessions()
+        return pid, await work
+
+    pid, made = asyncio.run(broken())
+    assert not made.whole
+    assert outs(made)["echo"][0] == "ended"
+    assert [event.why.id for event in events if isinstance(event, Lost)] == ["probe.ssh.lost_between"]
+    assert gone(pid)
+
+
+def test_a_host_that_takes_the_connection_and_says_nothing():
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen()
+        port = deaf.getsockname()[1]
+        began = time.monotonic()
+        extra = ("-F", "none", "-p", str(port), "-o", "ConnectTimeout=1")
+        assert refused(SshTransport("127.0.0.1", extra=extra)).id == "probe.ssh.timed_out"
+        assert time.monotonic() - began < 8
+
+
+@pytest.mark.parametrize(
+    ("name", "extra", "id_"),
+    [
+        ("127.0.0.1", ("-F", "none", "-p", "1"), "probe.ssh.refused"),
+        ("no-such-host.invalid", ("-F", "none"), "probe.ssh.no_such_name"),
+        ("-oProxyCommand=touch /tmp/owned", (), "probe.ssh.bad_name"),
+        ("host;reboot", (), "probe.ssh.bad_name"),
+        ("", (), "probe.ssh.bad_name"),
+    ],
+)
+def test_what_cannot_be_reached_says_why(name, extra, id_):
+    assert refused(SshTransport(name, extra=extra)).id == id_
+
+
+def test_a_configuration_that_cannot_be_read(tmp_path):
+    config = tmp_path / "config"
+    config.write_text("Host x\n  NoSuchOption yes\n")
+    assert refused(SshTransport("x", extra=("-F", str(config)))).id == "probe.ssh.bad_configuration"
+
+
+def test_a_host_that_floods_is_given_up(start, tmp_path):
+    flood = tmp_path / "flood"
+    flood.write_text(f"#!/bin/sh\nwhile :; do echo {'y' * 80}; done\n")
+    flood.chmod(0o755)
+    server = start(settings={"ForceCommand": str(flood)})
+    began = time.monotonic()
+    assert refused(SshTransport("node", extra=server.client())).id == "probe.ssh.no_shell"
+    assert time.monotonic() - began < 20
+
+
+def test_a_host_that_lets_nobody_run_anything(start):
+    server = start(settings={"ForceCommand": "echo This account is currently not available."})
+    assert refused(SshTransport("node", extra=server.client())).id == "probe.ssh.no_shell"
+
+
+def test_connections_are_used_again(server):
+    sockets = Sockets()
+    try:
+        took = []
+        for _ in range(2):
+            began = time.monotonic()
+            run(SshTransport("node", sockets=sockets, extra=server.client()), ECHO)
+            took.append(time.monotonic() - began)
+            assert len(list(sockets.folder.iterdir())) == 1
+    finally:
+        sockets.close()
+    assert not sockets.folder.exists()
+
+
+def test_the_folder_of_questions_goes_with_the_connection(server, monkeypatch):
+    made: list[Path] = []
+    real = AskServer.__aenter__
+
+    async def seen(self):
+        entered = await real(self)
+        made.append(Path(self.environment["SSH_ASKPASS"]).parent)
+        return entered
+
+    monkeypatch.setattr(AskServer, "__aenter__", seen)
+    run(SshTransport("node", answering({}, []), extra=server.client()), ECHO)
+    assert len(made) == 1
+    assert not made[0].exists()
+
+
+def test_a_password_is_in_no_list_of_processes(server):
+    """While a login waits for its password, and after: neither argument lists nor environments have it."""
+    if not sshd.namespace_possible():
+        pytest.skip("a user with a password needs root and a mount namespace")
+    found: list[str] = []
+    done = threading.Event()
+
+    def look():
+        while not done.wait(0.01):
+            for path in Path("/proc").glob("[0-9]*/cmdline"):
+                with contextlib.suppress(OSError):
+                    looked_at = [path, path.with_name("environ")] if path.parent.name != str(os.getpid()) else []
+                    found.extend(str(each) for each in looked_at if PASSWORD.encode() in each.read_bytes())
+
+    looker = threading.Thread(target=look)
+    looker.start()
+    client = server.client("word", IdentityFile="none", PreferredAuthentications="password")
+    try:
+        run(SshTransport("word", answering({Asked.PASSWORD: PASSWORD}, []), extra=client), ECHO)
+    finally:
+        done.set()
+        looker.join()
+    assert found == []
