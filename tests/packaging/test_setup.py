@@ -136,7 +136,7 @@ def test_root_gets_the_system_packages(machine):
     assert done.returncode == 0, done.stderr
     update, install, *_ = machine.called()
     assert update.endswith(" update")
-    assert install.endswith(" install --no-install-recommends fonts-noto-cjk xvfb xauth python3.11-venv")
+    assert install.endswith(" install --no-install-recommends fonts-noto-cjk xvfb xauth openssh-server python3.11-venv")
 
 
 def test_apt_failing_stops_there(machine):
