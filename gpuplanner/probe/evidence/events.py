@@ -4,6 +4,24 @@ from typing import Literal
 
 from gpuplanner.probe.evidence.record import Record
 
+FaultKind = Literal[
+    "no_driver",
+    "no_library",
+    "mismatch",
+    "no_devices",
+    "gpu_lost",
+    "needs_reset",
+    "device_error",
+    "no_permission",
+    "absent",
+    "unknown_option",
+    "driver_too_old",
+    "not_supported",
+    "out_of_memory",
+    "other",
+]
+"""What a fault means, whatever tool says it."""
+
 
 class KernelEvent(Record):
     """A line of the kernel's log that bears on a GPU, a switch or a link.
@@ -26,22 +44,7 @@ class KernelEvent(Record):
 class ToolFault(Record):
     """What a tool said instead of an answer. `kind`: what that means; `code`: its return code where one is printed."""
 
-    kind: Literal[
-        "no_driver",
-        "no_library",
-        "mismatch",
-        "no_devices",
-        "gpu_lost",
-        "needs_reset",
-        "device_error",
-        "no_permission",
-        "absent",
-        "unknown_option",
-        "driver_too_old",
-        "not_supported",
-        "out_of_memory",
-        "other",
-    ]
+    kind: FaultKind
     code: int | None = None
     pci_bus_id: str | None = None
     said: str | None = None

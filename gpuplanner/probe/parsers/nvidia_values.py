@@ -24,7 +24,7 @@ _TO_MIB = {"B": 2.0**-20, "KiB": 2.0**-10, "KB": 2.0**-10, "GiB": 2.0**10, "GB":
 def bus_id(text: str) -> str:
     """A PCI bus identifier in capitals, with a domain of 8 digits. Raises UnreadableError."""
     match = _BUS_ID.match(text.strip())
-    if not match:
+    if not match or int(match[3], 16) > 0x1F or int(match[4], 16) > 7:
         raise UnreadableError(text)
     domain, bus, device, function = match.groups()
     return f"{int(domain or '0', 16):08X}:{int(bus, 16):02X}:{int(device, 16):02X}.{function.upper()}"
