@@ -80,6 +80,9 @@ class Gpu:
     user: bool = False
     from_memory: tuple[str, ...] = ()
 
+    def __hash__(self) -> int:
+        return hash(self.id)
+
     def known(self, name: GpuProperty) -> Known | None:
         """What is known of a property, or None."""
         return self.properties.get(name)

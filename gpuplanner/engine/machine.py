@@ -62,6 +62,9 @@ class Machine:
     slice: GpuSlice | None = None
     network_bits_per_s: float | None = None
 
+    def __hash__(self) -> int:
+        return hash((self.gpu, self.gpus_per_node, self.nodes, self.link_bytes_per_s, self.host))
+
     @property
     def gpus(self) -> int:
         """All GPUs of all nodes."""

@@ -43,9 +43,13 @@ class ApartNumbers:
 
 @dataclass(frozen=True, slots=True)
 class Balanced:
-    """The state that both kinds of workers come to. `resident`: requests on each that answers; `rate`: of them all."""
+    """The state that both kinds of workers come to. `resident`: requests on each that answers; `rate`: of them all.
+
+    `step`: of each that answers.
+    """
 
     resident: Number
+    step: PassNumbers
     rate: Number
     first_s: Number
     saturated: Condition
@@ -103,9 +107,11 @@ def balanced(
     answering = disaggregation.decode_workers(maximum(way.replicas, readers + 1.0), readers)
     most_read = disaggregation.read_requests_per_second(readers, turn_s)
 
+    def rate_in(step: PassNumbers, sequences: Number) -> Number:
+        return disaggregation.answered_requests_per_second(answering, sequences, output_tokens, step.total_s)
+
     def rate_of(sequences: Number) -> Number:
-        step_s = step_of(maximum(sequences, 1.0)).total_s
-        return disaggregation.answered_requests_per_second(answering, sequences, output_tokens, step_s)
+        return rate_in(step_of(maximum(sequences, 1.0)), sequences)
 
     def filled(sequences: Number) -> Number:
         rate = rate_of(sequences)
@@ -115,7 +121,9 @@ def balanced(
         return maximum(under_way / clients, rate / most_read)
 
     resident = _level(filled, places)
-    rate = rate_of(resident)
+    busy = maximum(resident, 1.0)
+    step = step_of(busy)
+    rate = rate_in(step, resident)
     saturated: Condition = resident < 0
     if asked_per_s is not None:
         capacity = minimum(most_read, rate_of(places))
@@ -133,7 +141,7 @@ def balanced(
         first = serving_time.answered_seconds(first, serving_time.waiting_seconds(clients, under_way, rate))
     prompts = disaggregation.prompts_on_worker(rate, alone_s, transfer_s, readers)
     apart = ApartNumbers(readers, answering, transfer_bytes, transfer_s, prompts, load, under_way)
-    return Balanced(maximum(resident, 1.0), rate, first, saturated, apart)
+    return Balanced(busy, step, rate, first, saturated, apart)
 
 
 def _level(filled: Callable[[Number], Number], places: Number) -> Number:

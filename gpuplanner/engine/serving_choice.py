@@ -12,13 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.engine.formulas.elementwise import Condition, where
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.serving_apart import SERVED
 from gpuplanner.engine.serving_flags import heeded
 from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers, stack
 from gpuplanner.engine.serving_numbers import serving_numbers
 from gpuplanner.engine.serving_ways import Degrees, Shape, layouts_on, splits
-from gpuplanner.figures import unrecorded
+from gpuplanner.figures import kept, unrecorded
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.workload.serving import Server, Serving
 
@@ -54,7 +55,18 @@ def degrees_of(workload: Serving) -> Degrees:
 
 def ways_on(machine: Machine, model: ModelArchitecture, workload: Serving) -> list[WayNumbers]:
     """The ways of serving on this machine, all its GPUs used. Raises InputError when there is none."""
-    return _ways_on(_nodes_of(machine), shape_of(model), degrees_of(workload))
+    return list(_ways_on(_nodes_of(machine), shape_of(model), degrees_of(workload)).ways)
+
+
+class _Ways(NamedTuple):
+    """Ways of serving, and the same as arrays."""
+
+    ways: list[WayNumbers]
+    columns: WayNumbers
+
+    @classmethod
+    def of(cls, ways: list[WayNumbers]) -> "_Ways":
+        return cls(ways, stack(ways, equal_as_floats=True))
 
 
 class _Nodes(NamedTuple):
@@ -69,7 +81,8 @@ def _nodes_of(machine: Machine) -> _Nodes:
     return _Nodes(machine.gpus_per_node, machine.nodes, machine.host.network_bytes_per_s is not None)
 
 
-def _ways_on(machine: _Nodes, shape: Shape, degrees: Degrees) -> list[WayNumbers]:
+@kept(64)
+def _ways_on(machine: _Nodes, shape: Shape, degrees: Degrees) -> _Ways:
     spanning = machine.nodes > 1 and machine.networked
     ways = [
         WayNumbers(float(tensor), float(pipeline), float(groups * beside), float(attention), float(experts))
@@ -80,7 +93,7 @@ def _ways_on(machine: _Nodes, shape: Shape, degrees: Degrees) -> list[WayNumbers
     if not ways:
         ways = _partial(machine, shape, degrees)
     if degrees.apart and ways:
-        return _apart(machine, list(dict.fromkeys(ways)), degrees)
+        return _Ways.of(_apart(machine, list(dict.fromkeys(ways)), degrees))
     if not ways:
         raise InputError(
             msg(
@@ -91,7 +104,7 @@ def _ways_on(machine: _Nodes, shape: Shape, degrees: Degrees) -> list[WayNumbers
                 gpus=machine.gpus_per_node,
             )
         )
-    return ways
+    return _Ways.of(ways)
 
 
 def _apart(machine: _Nodes, ways: list[WayNumbers], asked: Degrees) -> list[WayNumbers]:
@@ -204,33 +217,31 @@ def best_way(
     load: LoadNumbers,
 ) -> WayNumbers:
     """The way to take: it starts, holds all requests, keeps the goals, and gives most; else what comes nearest."""
-    return _best(ways, _goals_of(workload), model, gpu, server, load)
+    return _best(_Ways.of(ways), _goals_of(workload), model, gpu, server, load)
 
 
 def _best(
-    ways: list[WayNumbers],
+    tried: _Ways,
     goals: tuple[float, float],
     model: ModelNumbers,
     gpu: GpuNumbers,
     server: ServerNumbers,
     load: LoadNumbers,
 ) -> WayNumbers:
+    ways, columns = tried
     if len(ways) == 1:
         return ways[0]
-    stacked = stack(ways, equal_as_floats=True)
     with unrecorded():
-        numbers = serving_numbers(model, gpu, server, load, stacked)
-    replicas, starts, places, saturated, ttft_s, tpot_s, rate, pool = (
-        np.broadcast_to(np.asarray(column), len(ways))
-        for column in (
-            stacked.replicas, numbers.memory.starts, numbers.places, numbers.saturated, numbers.ttft_s, numbers.tpot_s,
-            numbers.output_tokens_per_s, numbers.memory.pool_bytes - numbers.memory.shortfall_bytes,
-        )
-    )  # fmt: skip
-    waits = load.concurrency / replicas > places
+        numbers = serving_numbers(model, gpu, server, load, columns)
+    waits: Condition = load.concurrency / columns.replicas > numbers.places
     if numbers.apart is not None:
-        waits = np.asarray(numbers.at_work) < load.concurrency * SERVED
-    queues = saturated | waits if load.request_per_s is None else saturated
-    late, slow = ttft_s > goals[0], tpot_s > goals[1]
-    order = np.lexsort((pool, np.where(starts, rate, 0.0), -(late.astype(int) + slow), -queues.astype(int), starts))
-    return ways[int(order[-1])]
+        waits = numbers.at_work < load.concurrency * SERVED
+    queues = numbers.saturated | waits if load.request_per_s is None else numbers.saturated
+    late, slow = where(numbers.ttft_s > goals[0], 1.0, 0.0), where(numbers.tpot_s > goals[1], 1.0, 0.0)
+    keys = np.empty((5, len(ways)))
+    keys[0] = numbers.memory.pool_bytes - numbers.memory.shortfall_bytes
+    keys[1] = where(numbers.memory.starts, numbers.output_tokens_per_s, 0.0)
+    keys[2] = -(late + slow)
+    keys[3] = where(queues, -1.0, 0.0)
+    keys[4] = numbers.memory.starts
+    return ways[int(np.lexsort(keys)[-1])]

@@ -13,9 +13,10 @@ from gpuplanner.engine.serving_flags import heeded
 from gpuplanner.engine.serving_inputs import DraftNumbers, ModelNumbers
 from gpuplanner.engine.serving_model import model_numbers, precision_of
 from gpuplanner.engine.serving_numbers import ServingNumbers
-from gpuplanner.figures import Rung
+from gpuplanner.figures import Rung, kept
 from gpuplanner.messages import msg
 from gpuplanner.units import percent
+from gpuplanner.workload.precision import KvPrecision
 from gpuplanner.workload.serving import Serving, Speculation
 
 TABLE = "speculation"
@@ -41,21 +42,29 @@ def with_drafter(
     understood = heeded(workload)
     if understood.speculation is Speculation.NONE:
         return numbers
-    return replace(numbers, draft=_draft(model, precision, understood, efficiencies))
+    asked = understood.draft_tokens, understood.acceptance_rate, understood.kv_precision
+    return replace(numbers, draft=_draft(model, precision, understood.speculation, *asked, efficiencies))
 
 
-def _draft(model: ModelArchitecture, precision: str, workload: Serving, efficiencies: Efficiencies) -> DraftNumbers:
-    method = workload.speculation
+@kept(64)
+def _draft(
+    model: ModelArchitecture,
+    precision: str,
+    method: Speculation,
+    draft_tokens: int | None,
+    acceptance_rate: float | None,
+    kv_precision: KvPrecision | None,
+    efficiencies: Efficiencies,
+) -> DraftNumbers:
     usual = efficiencies.constants(TABLE, method.value)
-    tokens = usual["draft_tokens"] if workload.draft_tokens is None else float(workload.draft_tokens)
-    rate = usual["acceptance_rate"] if workload.acceptance_rate is None else workload.acceptance_rate
+    tokens = usual["draft_tokens"] if draft_tokens is None else float(draft_tokens)
+    rate = usual["acceptance_rate"] if acceptance_rate is None else acceptance_rate
     heads = efficiencies.constants(TABLE, "heads").values
     found = drafter_of(model, method, precision, tokens, heads)
     if found is None:
         return DraftNumbers(tokens, rate, 0.0, usual["lookup_s"])
     runs, holds = (
-        model_numbers(shape, found.precision or None, workload.kv_precision, efficiencies)
-        for shape in (found.runs, found.holds)
+        model_numbers(shape, found.precision or None, kv_precision, efficiencies) for shape in (found.runs, found.holds)
     )
     passes = 1.0 if method in AT_ONCE else tokens
     return DraftNumbers(tokens, rate, passes, usual["lookup_s"], runs, holds, found.reads_prompt)

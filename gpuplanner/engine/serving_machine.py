@@ -15,7 +15,7 @@ from gpuplanner.engine.machine import Machine, Topology
 from gpuplanner.engine.serving_flags import heeded
 from gpuplanner.engine.serving_inputs import GpuNumbers, ServerNumbers
 from gpuplanner.facts import MissingFactError
-from gpuplanner.figures import Rung
+from gpuplanner.figures import Rung, kept
 from gpuplanner.workload.serving import Server, Serving
 
 SERVERS = "servers"
@@ -96,6 +96,7 @@ class Found:
     arithmetic: Arithmetic
 
 
+@kept(2048)
 def gpu_numbers(machine: Machine, precision: str, server: str, eager: bool, efficiencies: Efficiencies) -> Found:
     """What one GPU of `machine` and its links reach with weights of this format in this server.
 

@@ -21,6 +21,7 @@ from gpuplanner.engine.formulas.activations import ACTIVATION_BYTES
 from gpuplanner.engine.formulas.weights import stored_bytes
 from gpuplanner.engine.serving_inputs import CacheLayers, ModelNumbers
 from gpuplanner.facts import MissingFactError
+from gpuplanner.figures import kept
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.precision import KvPrecision, WeightPrecision
 
@@ -74,6 +75,7 @@ def format_bits(efficiencies: Efficiencies, precision: str, *, is_moe: bool) -> 
     raise InputError(msg("serving.unknown_format", format=precision))
 
 
+@kept(64)
 def model_numbers(
     architecture: ModelArchitecture,
     weight_precision: WeightPrecision | str | None,

@@ -199,16 +199,15 @@ def _apart(parts: _Parts, memory: MemoryNumbers, places: Number) -> ServingNumbe
         step_of, way, places, load.output_tokens, alone_s, turn_s, sending_s, sent, server.request_s,
         load.concurrency, load.request_per_s,
     )  # fmt: skip
-    step = step_of(found.resident)
     return ServingNumbers(
         memory=memory,
         places=places,
         resident=found.resident,
         at_work=found.apart.under_way,
-        step=step,
+        step=found.step,
         prefill=prefill,
         ttft_s=found.first_s,
-        tpot_s=step.total_s,
+        tpot_s=found.step.total_s,
         request_per_s=found.rate,
         output_tokens_per_s=serving_time.output_tokens_per_second(found.rate, load.output_tokens),
         prefill_tokens_per_s=serving_time.prefill_tokens_per_second(prompt / minimum(passes, 1.0), alone_s),

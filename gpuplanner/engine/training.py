@@ -226,17 +226,20 @@ def _share(value: float, spread: Spread) -> Figure:
 def _limits_of_growth(run: TrainingRun) -> dict[str, Figure]:
     """The largest micro-batch and the longest sequence that fit, everything else unchanged."""
     share = int(run.workload.global_batch // _float(run.layout.data_parallel))
+    sequence = _largest(run, "sequence_length", LONGEST_SEQUENCE, Unit.TOKEN)
+    # Nearly the same number of tokens fits, in longer sequences or in more of them.
+    alike = int(sequence.value * run.way.micro_batch / run.workload.sequence_length)
     return {
-        "max_micro_batch": _largest(run, "micro_batch", max(share, 1), Unit.COUNT),
-        "max_sequence": _largest(run, "sequence_length", LONGEST_SEQUENCE, Unit.TOKEN),
+        "max_micro_batch": _largest(run, "micro_batch", max(share, 1), Unit.COUNT, alike),
+        "max_sequence": sequence,
     }
 
 
-def _largest(run: TrainingRun, field: Grown, most: int, unit: Unit) -> Figure:
+def _largest(run: TrainingRun, field: Grown, most: int, unit: Unit, hint: int = 0) -> Figure:
     spread = run.memory_spread
     usable, needed = _float(run.hardware.usable_bytes), _float(run.numbers.memory.needed)
     numbers = run.model, run.software, run.hardware, run.layout
-    grown = growth(*numbers, field, most, needed)
+    grown = growth(*numbers, field, most, needed, hint)
 
     def at(limit: float) -> float:
         each = grown.bytes_each

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuplanner.catalog.architecture import ModelArchitecture
-from gpuplanner.engine.columns import taken
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.training_inputs import HardwareNumbers, SoftwareNumbers
 from gpuplanner.engine.training_layouts import layouts_of
@@ -21,9 +20,9 @@ from gpuplanner.engine.training_model import ModelNumbers
 from gpuplanner.engine.training_numbers import held_numbers, tokens_a_second
 from gpuplanner.engine.training_rollout import known_trainer_shape, trainer_gpus
 from gpuplanner.engine.training_time import time_numbers
-from gpuplanner.engine.training_ways import Shape, TrainingWay, TrainingWays, layouts_on
+from gpuplanner.engine.training_ways import CONTEXT_FROM_TOKENS, Shape, TrainingWay, TrainingWays, layouts_on
 from gpuplanner.engine.verdict import comfortable
-from gpuplanner.figures import unrecorded
+from gpuplanner.figures import kept, unrecorded
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.training import Training
 
@@ -48,7 +47,7 @@ def _ways_on(gpus_per_node: int, nodes: int, shape: Shape, workload: Training) -
     expert = workload.expert_parallel or 1
     if expert > 1 and not shape.experts_divide(expert):
         raise InputError(msg("training.experts_do_not_divide", experts=shape.experts, expert=expert))
-    ways = layouts_on(*known_trainer_shape(workload, gpus_per_node, nodes), shape, workload, nodes)
+    ways = _layouts_on(*known_trainer_shape(workload, gpus_per_node, nodes), shape, _as_laid_out(workload), nodes)
     if not ways:
         raise InputError(
             msg(
@@ -63,6 +62,15 @@ def _ways_on(gpus_per_node: int, nodes: int, shape: Shape, workload: Training) -
             )
         )
     return ways
+
+
+def _as_laid_out(workload: Training) -> Training:
+    """The same workload without what no layout depends on. Of a sequence it only counts whether it is a long one."""
+    length = CONTEXT_FROM_TOKENS if workload.sequence_length >= CONTEXT_FROM_TOKENS else 1
+    return workload.model_copy(update={**dict.fromkeys(JOB), "sequence_length": length})
+
+
+_layouts_on = kept(64)(layouts_on)
 
 
 def chosen_way(
@@ -127,24 +135,20 @@ def _fastest_that_fits(
     gpus: int,
     highest_need: float,
 ) -> TrainingWay:
-    layouts = layouts_of(workload, TrainingWays.of(ways), float(gpus))
+    columns = TrainingWays.of(ways).tabled
+    shape = (len(ways) // columns.alike, columns.alike) if columns.alike > 1 else (len(ways),)
+    layouts = layouts_of(workload, columns, float(gpus))
     held = held_numbers(model, software, hardware, layouts)
-    needed = np.broadcast_to(np.asarray(held.memory.needed), len(ways))
-    rows = np.flatnonzero(needed <= hardware.usable_bytes)
-    if not len(rows):
+    needed = np.broadcast_to(np.asarray(held.memory.needed), shape)
+    fits = needed <= hardware.usable_bytes
+    if not fits.any():
         return ways[int(np.argmin(needed))]
-    if len(rows) == 1:
-        return ways[int(rows[0])]
-    part, kept, rollout = held.split, held.memory.kept, held.rollout
-    if len(rows) < len(ways):
-        layouts, part, kept, rollout = (
-            taken(layouts, rows), taken(part, rows), taken(kept, rows), taken(rollout, rows),
-        )  # fmt: skip
-    time = time_numbers(model, software, hardware, layouts, part, kept, rollout.seconds)
+    # Time of all of them: to take out those that fit would cost more.
+    time = time_numbers(model, software, hardware, layouts, held.split, held.memory.kept, held.rollout.seconds)
     speed = tokens_a_second(layouts, layouts.useful_share, time) / reluctance(
-        float(hardware.usable_bytes), needed[rows], highest_need
+        float(hardware.usable_bytes), needed, highest_need
     )
-    return ways[int(rows[np.argmax(speed)])]
+    return ways[int(np.argmax(np.where(fits, speed, -1.0)))]
 
 
 def reluctance(usable_bytes: float, needed_bytes: NDArray[Any], highest_need: float) -> NDArray[Any]:

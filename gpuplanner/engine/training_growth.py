@@ -35,8 +35,9 @@ def growth(
     field: Grown,
     most: int,
     needed_bytes: float,
+    hint: int = 0,
 ) -> Growth:
-    """How far `field` of a layout of floats, which needs so many bytes, can grow up to `most`.
+    """How far `field` of a layout of floats, which needs so many bytes, can grow up to `most`; `hint`: a first guess.
 
     It is kept for plans that differ only in what no memory depends on, as one does from key to key.
     """
@@ -50,7 +51,7 @@ def growth(
 
     with unrecorded():
         usable = cast(float, hardware.usable_bytes)
-        found = largest_that_fits(needed, usable, most, (int(own), needed_bytes))
+        found = largest_that_fits(needed, usable, most, (int(own), needed_bytes), hint)
         least, second = needed(1.0), max(found, 2)
         return Growth(found, needed(float(max(found, 1))), least, (needed(float(second)) - least) / (second - 1))
 

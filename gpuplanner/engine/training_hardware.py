@@ -14,10 +14,12 @@ from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.serving_machine import usable_bytes
 from gpuplanner.engine.training_inputs import HardwareNumbers
 from gpuplanner.facts import MissingFactError
+from gpuplanner.figures import kept
 
 NOT_USED = 1e30
 
 
+@kept(2048)
 def hardware_numbers(machine: Machine, efficiencies: Efficiencies) -> HardwareNumbers:
     """The numbers of `machine`.
 

@@ -78,7 +78,7 @@ def layouts_of(workload: Training, ways: TrainingWays, gpus: Number) -> LayoutNu
     if not isinstance(ways.sharding, np.ndarray):
         return _numbers(workload, ways, gpus, rows[int(ways.sharding)])
     places = ways.sharding.astype(np.intp)
-    tried = np.flatnonzero(np.bincount(places))
+    tried = np.flatnonzero(np.bincount(places.ravel()))
     table = np.array(rows, dtype=np.float64)
     common = (table[tried] == table[tried[0]]).all(axis=0)
     splits = (float(table[tried[0], i]) if common[i] else table[places, i] for i in range(table.shape[1]))

@@ -8,13 +8,13 @@ ITERATIONS = 128
 
 
 def largest_that_fits(
-    needed_bytes: BytesAt, usable_bytes: float, most: int, known: tuple[int, float] | None = None
+    needed_bytes: BytesAt, usable_bytes: float, most: int, known: tuple[int, float] | None = None, hint: int = 0
 ) -> int:
     """The largest whole number up to `most` whose need fits; 0 when not even 1 does.
 
     `needed_bytes` grows with its argument. It is nearly linear, in pieces: the next guess is where the line through the
     last two numbers that fit meets the limit, else where the chord does. `known`: a number with its need, which spares
-    a call.
+    a call; `hint`: a first guess, where there is one.
     """
     low, at_low = 1, needed_bytes(1.0) - usable_bytes
     if at_low > 0:
@@ -30,7 +30,9 @@ def largest_that_fits(
     for turn in range(ITERATIONS):
         if high - low <= 1:
             break
-        if turn % 4 == 3:
+        if not turn and hint:
+            guess = hint
+        elif turn % 4 == 3:
             guess = (low + high) // 2
         elif before is not None and at_low > before[1]:
             guess = int(min(low - at_low * (low - before[0]) / (at_low - before[1]), high))

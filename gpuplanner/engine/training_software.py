@@ -7,7 +7,7 @@ from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.powered import powered
 from gpuplanner.engine.serving_model import format_bits
 from gpuplanner.engine.training_inputs import SoftwareNumbers
-from gpuplanner.figures import Rung
+from gpuplanner.figures import Rung, kept
 from gpuplanner.messages import InputError, msg
 from gpuplanner.workload.precision import ComputePrecision, WeightPrecision
 from gpuplanner.workload.training import (
@@ -49,6 +49,11 @@ WORD_BYTES = 2.0
 ALL_TOKENS = 1e30
 EXCHANGES_HEADS = frozenset({Framework.DEEPSPEED})
 """Whose context parallelism is Ulysses; Megatron's and PyTorch's send keys and values around a ring."""
+SIZES = (
+    "sequence_length", "global_batch", "micro_batch", "mean_tokens", "completion_tokens", "tokens", "samples",
+    "deadline_s",
+)  # fmt: skip
+"""Settings of how much is trained on, which no number of the software depends on."""
 POWERED = frozenset({"matrix_utilisation", "flash_utilisation"})
 """Shares of a peak that a board with less power than its chip can use does not reach."""
 
@@ -64,9 +69,14 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
     Raises InputError when the catalog has no rate for the GPU in the format that is asked for, MissingFactError when
     something is offloaded over a link to the host of which nothing is known.
     """
+    asked = workload.model_copy(update=dict.fromkeys(SIZES))
+    return _numbers(asked, machine.gpu, float(machine.gpu_fraction), efficiencies)
+
+
+@kept(256)
+def _numbers(workload: Training, gpu: Gpu, fraction: float, efficiencies: Efficiencies) -> SoftwareNumbers:
     if workload.offload is not Offload.NONE:
-        host_link_bytes_per_s(machine.gpu)
-    gpu, fraction = machine.gpu, float(machine.gpu_fraction)
+        host_link_bytes_per_s(gpu)
     states = efficiencies.constants(STATES, workload.framework.value)
     optimizer = efficiencies.constants(STATES, f"optimizer {workload.optimizer.value}")
     habits = efficiencies.constants(FRAMEWORKS, workload.framework.value)
