@@ -1,0 +1,53 @@
+"""Runs all checks over the evidence of a machine, and says what they find together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gpuplanner.acceptance.check import Asked, Check, CheckRule, Judgement
+from gpuplanner.acceptance.promised import NOTHING, Promised
+from gpuplanner.acceptance.verdicts import Verdict, overall
+from gpuplanner.probe.evidence import Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """A check with its rule and what it found."""
+
+    rule: CheckRule
+    judgement: Judgement
+
+    @property
+    def id(self) -> str:
+        """The check's id."""
+        return self.rule.id
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """All checks of one machine, those without anything to be about left out."""
+
+    promised: Promised
+    results: tuple[CheckResult, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the machine."""
+        return overall(result.judgement.verdict for result in self.results)
+
+
+def accept(
+    evidence: Evidence,
+    checks: Sequence[Check],
+    rules: Mapping[str, CheckRule],
+    promised: Promised = NOTHING,
+    *,
+    root: bool | None = None,
+) -> Acceptance:
+    """Hold a machine against what was promised, or against itself where nothing was."""
+    results = []
+    for check in checks:
+        rule = rules[check.id]
+        judgement = check.judge(Asked(evidence, promised, rule, root))
+        if judgement is not None:
+            results.append(CheckResult(rule, judgement))
+    return Acceptance(promised, tuple(results))

@@ -1,0 +1,58 @@
+"""What was promised of a machine: by a catalog entry, a plan, or typed in. None is what nobody promised."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gpuplanner.messages import Message
+
+
+@dataclass(frozen=True, slots=True)
+class PromisedGpu:
+    """One kind of GPU. Rates in base units, one way, dense; `nvlink_lanes`: links of one GPU.
+
+    `device_ids`: PCI identifiers "0xDDDDVVVV" that are this GPU's; empty where the catalog has none.
+    """
+
+    id: str
+    name: str
+    memory_mib: float | None = None
+    memory_is_reported: bool = False
+    device_ids: tuple[str, ...] = ()
+    compute_capability: str = ""
+    architecture: str = ""
+    form_factor: str = ""
+    has_ecc: bool | None = None
+    power_w: float | None = None
+    pcie_generation: int | None = None
+    pcie_lanes: int | None = None
+    link_kind: str = ""
+    nvlink_lanes: int | None = None
+    link_bytes_per_s: float | None = None
+    hbm_bytes_per_s: float | None = None
+    pcie_bytes_per_s: float | None = None
+    flop_per_s: dict[str, float] | None = None
+    """By dtype ("bf16", "fp8"…), dense."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """What the checks hold a machine against. `said_by`: who promised it, as a person reads it."""
+
+    said_by: Message | None = None
+    gpu: PromisedGpu | None = None
+    gpu_count: int | None = None
+    gpu_fraction: float | None = None
+    cpus: float | None = None
+    ram_bytes: float | None = None
+    disk_bytes: float | None = None
+    disk_bytes_per_s: float | None = None
+    network_bit_per_s: float | None = None
+    adapters: int | None = None
+    nodes: int | None = None
+    virtualization: Literal["bare metal", "pass-through", "vgpu", "container", "virtual machine"] | None = None
+    mig: bool | None = None
+    training: bool | None = None
+    """Whether it is for work that loads data and talks between nodes: limits of shared memory then bear on it."""
+
+
+NOTHING = Promised()

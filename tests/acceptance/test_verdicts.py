@@ -1,0 +1,29 @@
+import pytest
+
+from gpuplanner.acceptance.check import Judgement, together
+from gpuplanner.acceptance.verdicts import Verdict, overall, worst
+from gpuplanner.messages import msg
+
+PASS, WARN, FAIL, CANNOT, SKIPPED = Verdict
+
+
+@pytest.mark.parametrize(
+    ("given", "one", "machine"),
+    [
+        ((PASS, PASS), PASS, PASS),
+        ((PASS, CANNOT), CANNOT, PASS),
+        ((CANNOT, WARN, PASS), WARN, WARN),
+        ((WARN, FAIL), FAIL, FAIL),
+        ((SKIPPED,), SKIPPED, CANNOT),
+        ((), CANNOT, CANNOT),
+    ],
+)
+def test_what_cannot_be_told_is_no_pass_of_a_check_and_hides_nothing_of_a_machine(given, one, machine):
+    assert worst(given) is one
+    assert overall(given) is machine
+
+
+def test_of_several_things_the_worst_one_speaks():
+    fine, bad = Judgement(PASS, msg("a")), Judgement(FAIL, msg("b"))
+    assert together([fine, bad, fine]) is bad
+    assert together([]) is None
