@@ -127,6 +127,10 @@ class MachineChoice(Said):
             raise InputError(msg("plan.problem.two_machines"))
         if self.slice is not None and self.gpu_id is None:
             raise InputError(msg("plan.problem.slice_of_nothing"))
+        if self.instance_id is not None and self.gpus > 1:
+            raise InputError(msg("plan.problem.gpus_of_instance"))
+        if self.gpu_id is not None and self.nodes > 1:
+            raise InputError(msg("plan.problem.nodes_of_gpus"))
         return self
 
 

@@ -67,6 +67,18 @@ def test_every_number_of_a_plan_was_tried() -> None:
     assert {"tokens", "deadline_s", "max_gpus", "nodes", "cpu_offload_bytes"} <= {name for _, name in NUMBERS}
 
 
+@pytest.mark.parametrize(
+    ("machine", "says"),
+    [
+        ({"instance_id": "aws/p5.48xlarge", "gpus": 4}, "say with nodes"),
+        ({"gpu_id": "nvidia-l4", "nodes": 2}, "say with gpus"),
+        ({"instance_id": "aws/p5.48xlarge", "gpu_id": "nvidia-l4"}, "remove one"),
+    ],
+)
+def test_a_count_that_the_machine_does_not_have_is_refused_and_not_ignored(machine: dict[str, Any], says: str) -> None:
+    assert says in sentence(json.dumps({**SERVING, "machine": machine}))
+
+
 @pytest.mark.parametrize("key", ["k" * 100_000, "\x1b[31mred", "\u202etxt", "\ud800", "a\nb", "{x}{"])
 def test_a_hostile_name_of_a_field_stays_short_and_harmless(key: str) -> None:
     sentence(json.dumps({**SERVING, key: 1}))
