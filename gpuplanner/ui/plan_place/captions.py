@@ -5,7 +5,7 @@ from datetime import date as date_type
 from typing import Any
 
 from gpuplanner.catalog.entries import PriceKind
-from gpuplanner.catalog.price_age import age_days
+from gpuplanner.catalog.price_age import age_days, whole_months, whole_years
 from gpuplanner.engine.estimate import Estimate, Limit, Way
 from gpuplanner.engine.explaining import equation_text, reference_text
 from gpuplanner.engine.machine import Machine, Topology
@@ -162,7 +162,12 @@ def metric_name(metric_id: str, appearance: Appearance) -> str:
 def price_age(date: str, today: date_type | None = None) -> Message:
     """How old a price is: what is not dated to the day is as old as it can be."""
     days = age_days(date, today or datetime.now(UTC).date())
-    return msg("planui.price.undated") if days is None else msg("planui.price.age", days=days)
+    if days is None:
+        return msg("planui.price.undated")
+    months, years = whole_months(days), whole_years(days)
+    if months < 2:
+        return msg("planui.price.age", days=days)
+    return msg("planui.price.age.months", months=months) if years < 2 else msg("planui.price.age.years", years=years)
 
 
 def ago(iso: str, now: datetime | None = None) -> Message:

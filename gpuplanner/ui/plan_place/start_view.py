@@ -144,10 +144,16 @@ class StartView(QWidget):
 
 
 def by_kind(presets: Mapping[str, Plan]) -> list[str]:
-    """The presets but the sample, those of one kind together, the kinds in their usual order."""
+    """The presets but the sample: kind by kind in their usual order, of one kind first what says the least."""
     kinds = [workload.model_fields["kind"].default for workload in WORKLOADS]
     names = [name for name, plan in presets.items() if not plan.sample]
-    return sorted(names, key=lambda name: kinds.index(presets[name].workload.kind))
+    return sorted(names, key=lambda name: (kinds.index(presets[name].workload.kind), _said(presets[name])))
+
+
+def _said(plan: Plan) -> int:
+    """How many fields of its workload are not as they are without a word."""
+    fields = type(plan.workload).model_fields.items()
+    return sum(getattr(plan.workload, name) != field.get_default(call_default_factory=True) for name, field in fields)
 
 
 class Tile(Clickable):

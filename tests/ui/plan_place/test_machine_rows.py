@@ -10,7 +10,7 @@ from gpuplanner.engine.search.result import Broken
 from gpuplanner.facts import Fact, Source
 from gpuplanner.figures import Certainty, Origin
 from gpuplanner.messages import Language, Translator, msg
-from gpuplanner.ui.plan_place.captions import price_note
+from gpuplanner.ui.plan_place.captions import price_age, price_note
 from gpuplanner.ui.plan_place.machines.machine_rows import MACHINE, MachineCell, MoneyCell, machine_columns
 from gpuplanner.units import Unit
 from gpuplanner.workload.plan import MachineChoice, Objective
@@ -76,6 +76,22 @@ def test_the_cost_says_that_a_price_is_undated(page, workspace, appearance):
     undated = replace(machine, price=replace(machine.price, date=""))
     assert price_note(undated, appearance).endswith("the price has no date")
     assert price_note(replace(machine, price=None), appearance) == ""
+
+
+@pytest.mark.parametrize(
+    ("date", "english", "chinese"),
+    [
+        ("2026-11-29", "1 day old", "1 天前"),
+        ("2026-10-11", "50 days old", "50 天前"),
+        ("2026-07-20", "4 months old", "4 个月前"),
+        ("2024-12-01", "23 months old", "23 个月前"),
+        ("2023-06-05", "3 years old", "3 年前"),
+    ],
+)
+def test_an_age_is_told_in_the_largest_unit_that_says_enough(date, english, chinese):
+    age = price_age(date, datetime(2026, 11, 30, tzinfo=UTC).date())
+    assert Translator(Language.ENGLISH).text(age) == english
+    assert Translator(Language.CHINESE).text(age) == chinese
 
 
 def test_names_of_machines_are_whole(page, qtbot):

@@ -725,6 +725,8 @@ def test_presets_of_a_kind_stand_together_with_a_mark_of_their_own(page):
     kinds = [page.presenter.presets[tile.preset].workload.kind for tile in page.start_view.tiles]
     assert [kind for at, kind in enumerate(kinds) if at == 0 or kinds[at - 1] != kind] == list(dict.fromkeys(kinds))
     assert kinds[0] == "serving"
+    # What says the least comes first: one model on one GPU before parts that work apart.
+    assert page.start_view.tiles[0].preset == "chat-8b"
     assert set(kinds) == set(MARKS_OF_KINDS)
     assert len(set(MARKS_OF_KINDS.values())) == len(MARKS_OF_KINDS)
 
