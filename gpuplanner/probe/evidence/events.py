@@ -46,6 +46,7 @@ class ToolFault(Record):
 
     kind: FaultKind
     code: int | None = None
+    gpu_index: int | None = None
     pci_bus_id: str | None = None
     said: str | None = None
     library_version: str | None = None

@@ -14,6 +14,7 @@ from gpuplanner.probe.parsers.nvidia_faults import (
     CUDA_ERRORS,
     FIELD,
     HANDLE,
+    INFOROM,
     LIBRARY_VERSION,
     NOT_ALLOWED,
     NOT_THERE,
@@ -28,8 +29,8 @@ from gpuplanner.probe.values import Reading
 
 _MAYBE = re.compile(
     "|".join(re.escape(sentence) for sentence, _ in SENTENCES)
-    + r"|Unable to determine the device handle|NVMLError_|is not a valid field to query|is not recognized"
-    r"|not found|Operation not permitted|Permission denied|CUDA_ERROR_"
+    + r"|Unable to determine the device handle|infoROM is corrupted|NVMLError_|is not a valid field to query"
+    r"|is not recognized|not found|Operation not permitted|Permission denied|CUDA_ERROR_"
 )
 _PROBE = re.compile(r"\"cuInit\": ?\[(\d{1,4}), ?\"(CUDA_ERROR_\w{1,60})\"\]")
 _MOST_FAULTS = 500
@@ -78,9 +79,14 @@ def _fault(output: Output, line: Line) -> ToolFault | None:
 
 def _kind(text: str, reading: Reading, line: Line) -> FaultKind | None:
     if match := HANDLE.search(text):
+        if match[1]:
+            reading.take("gpu_index", match[1], count, line)
         if match[2]:
             reading.take("pci_bus_id", match[2], bus_id, line)
         return next((kind for sentence, kind in OF_A_GPU if sentence in match[3]), "device_error")
+    if match := INFOROM.search(text):
+        reading.take("pci_bus_id", match[1], bus_id, line)
+        return "device_error"
     if match := NVML_EXCEPTION.search(text):
         if match[2]:
             reading.take("code", match[2], count, line)

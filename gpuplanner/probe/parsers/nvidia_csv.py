@@ -8,7 +8,9 @@ from gpuplanner.probe.output import Line, Output
 from gpuplanner.probe.parsers.nvidia_query_names import plain_name
 
 _NAME = re.compile(r"[A-Za-z][\w.]{1,80}(?: \[[^\]]{1,8}\])?$")
-_MAYBE_HEADER = re.compile(r"[ \t]{0,40}[A-Za-z][\w.]{1,80}(?: \[[^\]]{1,8}\])?[ \t]{0,4}(?:,|$)")
+_HEADER_START = r"[ \t]{0,40}[A-Za-z][\w.]{1,80}(?: \[[^\]\n]{1,8}\])?[ \t]{0,4}(?:,|$)"
+_MAYBE_HEADER = re.compile(_HEADER_START)
+_ANYWHERE = re.compile(f"^{_HEADER_START}", re.MULTILINE)
 _SENTENCE = "Unable to determine the device handle"
 _MOST_COLUMNS = 500
 
@@ -63,6 +65,8 @@ def tables(output: Output, known: Collection[str], switch: str, wide: str = "") 
     if named := asked_for(output, switch):
         found.append(Table(named, None))
         inside = True
+    elif not _ANYWHERE.search(output.text):
+        return []
     for line in output.lines:
         if _MAYBE_HEADER.match(line.text) and (names := header_names(line, known)):
             inside = True

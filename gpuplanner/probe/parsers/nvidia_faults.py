@@ -79,6 +79,7 @@ HANDLE = re.compile(
     r"Unable to determine the device handle for (?:GPU|gpu) ?(\d{1,4}(?=:? [0-9A-Fa-f]{3,8}:|:? ?$|: [A-Z]))?:? ?"
     r"([0-9A-Fa-f]{1,8}:[0-9A-Fa-f]{1,2}:[0-9A-Fa-f]{1,2}\.[0-9A-Fa-f])?:? ?(.{0,120})$"
 )
+INFOROM = re.compile(r"infoROM is corrupted at gpu ([0-9A-Fa-f]{1,8}:[0-9A-Fa-f]{1,2}:[0-9A-Fa-f]{1,2}\.[0-9A-Fa-f])")
 NVML_EXCEPTION = re.compile(r"NVMLError_(\w{3,40})(?: (\d{1,3})\b|: ?(?=\S))")
 FIELD = re.compile(r"Field \"([\w.\[\] ]{1,100})\" is not a valid field to query")
 OPTION = re.compile(r"(?:ERROR: )?Option \"?([\w=.-]{1,80})\"? is not recognized")

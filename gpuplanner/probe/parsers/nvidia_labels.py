@@ -49,7 +49,11 @@ _ROWS: tuple[tuple[str, Convert, tuple[str, ...]], ...] = (
     (
         "licence_product",
         words,
-        ("vgpu_software_licensed_product/product_name", "vgpu_software_licensed_product/licensed_product_name"),
+        (
+            "vgpu_software_licensed_product/product_name",
+            "vgpu_software_licensed_product/licensed_product_name",
+            "grid_licensed_product/product_name",
+        ),
     ),
     ("recovery_action", words, ("gpu_recovery_action",)),
     ("pci_bus_id", bus_id, ("pci/bus_id", "pci/pci_bus_id")),

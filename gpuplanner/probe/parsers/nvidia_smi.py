@@ -15,9 +15,7 @@ _HEAD = re.compile(
     r"NVIDIA-SMI[ \t]{1,40}(\S{1,20})[ \t]{1,60}(Driver Version|KMD Version):[ \t]{0,20}(\S{1,20})"
     r"(?:[ \t]{1,60}(CUDA Version|CUDA UMD Version):[ \t]{0,20}(\S{1,20}))?"
 )
-_ROW = re.compile(
-    r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f][ \t]{1,20}(?:On|Off|N/A|ERR!)[ \t]{1,20}\|"
-)
+_ROW = re.compile(r":[0-9A-Fa-f]{2}\.[0-9A-Fa-f][ \t]{1,20}(?:On|Off|N/A|ERR!)[ \t]{1,20}\|")
 _FIRST = re.compile(r"(\d{1,4})[ \t]{1,20}(\S.{0,80}?)(?:[ \t]{1,60}(On|Off|N/A|ERR!|WDDM|TCC|MCDM))?$")
 _PLACE = re.compile(
     r"([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]|N/A|ERR!)[ \t]{1,20}(On|Off|N/A|ERR!)$"
@@ -67,7 +65,7 @@ class _Table:
         self._processes_shown = False
 
     def read(self, line: Line) -> None:
-        text = line.text.strip()
+        text = line.text.strip().lstrip("#> \t")
         if head := _HEAD.search(text):
             self._new_table(head, line)
             return

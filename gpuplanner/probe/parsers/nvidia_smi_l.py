@@ -13,13 +13,25 @@ _MIG = re.compile(
     r"^[ \t]+MIG[ \t]+([\w.+]{1,40})[ \t]+Device[ \t]+(\d{1,3}):[ \t]+\(UUID:[ \t]*([\w/-]{1,120})\)[ \t]*$"
 )
 
+_OF_LINKS = re.compile(r"^[ \t]{0,40}(?:Link \d|NVML:|Nvlink |Device does not have)", re.IGNORECASE)
+
 
 def recognise(output: Output) -> int:
-    """Certain by a slice's line; `nvlink -s` prints the same line of a GPU, with links below it."""
-    if output.has(_MIG):
-        return CERTAIN
-    others = any(line.text.strip() and not _GPU.match(line.text) for line in output.lines)
-    return NO if not output.has(_GPU) else LIKELY if others else CERTAIN
+    """Certain by a slice's line, or by a GPU's that no line of `nvlink` follows: that prints the same line first."""
+    if "(UUID:" not in output.text:
+        return NO
+    sure = NO
+    after_gpu = False
+    for line in output.lines:
+        if after_gpu and line.text.strip():
+            if not _OF_LINKS.match(line.text):
+                return CERTAIN
+            after_gpu = False
+        if _MIG.match(line.text):
+            return CERTAIN
+        if _GPU.match(line.text):
+            sure, after_gpu = LIKELY, True
+    return CERTAIN if after_gpu else sure
 
 
 def parse(output: Output) -> Parsed:

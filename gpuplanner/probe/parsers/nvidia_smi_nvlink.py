@@ -38,6 +38,8 @@ _LEFT_OUT = re.compile(r"^[ \t]{0,40}(?:\[?\.\.\.\]?|\[snip\])[ \t]{0,20}$")
 def recognise(output: Output) -> int:
     """Certain by a line of a link, or by one that says why there is none."""
     text = output.text
+    if "Link" not in text and "Nvlink" not in text:
+        return NO
     if "Link " in text and any(_known(match[2]) for _, match in output.matching(_LINK)):
         return CERTAIN
     return CERTAIN if _ALL_INACTIVE.search(text) or _NOT_HERE.search(text) else NO

@@ -13,7 +13,7 @@ from gpuplanner.probe.values import UnreadableError
 
 _GPU = re.compile(r"^[ \t]{0,40}GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])[ \t]{0,10}$")
 _LABEL = re.compile(r"^([ \t]{0,60})(\S[^:\n]{0,80})(?::(?: (.*))?)?$")
-_SECTION = re.compile(r"^[ \t]{1,40}([A-Za-z][A-Za-z0-9 ]{2,40})(?:[ \t]{1,60}: .*)?$")
+_SECTION = re.compile(r"^[ \t]{0,40}([A-Za-z][A-Za-z0-9 ]{2,40})(?:[ \t]{1,60}: .*)?$")
 _TITLE = "NVSMI LOG"
 _HEADS = frozenset(HEAD_FIELDS) | {"timestamp", "attached_gpus"}
 _OF_A_HOST = "Active vGPUs"
@@ -48,7 +48,7 @@ class _Log:
         self._attached: list[int | None] = [None]
         self._gpus: list[list[GpuTree]] = [[]]
         self._above: list[tuple[int, str]] = []
-        self._margin = 0
+        self._margin = -1
         self._open = True
 
     def read(self, line: Line) -> None:
@@ -111,7 +111,9 @@ class _Log:
     def _tree(self, path: tuple[str, ...], line: Line) -> GpuTree | None:
         """The GPU of a line; an excerpt that begins below a GPU's line is of one that is not named."""
         gpus = self._gpus[-1]
-        if not gpus and len(path) > 1 and path[0] in SECTIONS:
+        if self._margin < 0 and len(path) == 1:
+            return None
+        if not gpus and path[0] in SECTIONS and len(path) > 1:
             gpus.append(GpuTree(self._output, "", line))
             self._open = True
         return gpus[-1] if gpus and self._open else None

@@ -18,6 +18,7 @@ _ROW = re.compile(
 )
 _PATH = re.compile(r"(?:NV\d{1,3}|SYS|NODE|PHB|PXB|PIX|PSB|SOC|C2C)$")
 _PEER = re.compile(r"(?:OK|CNS|GNS|TNS|NS|DR|U)$")
+_CELL = re.compile(r"[A-Z][A-Z0-9/]{0,7}$")
 _CPUS = re.compile(r"\d{1,6}(?:-\d{1,6})?(?:,\d{1,6}(?:-\d{1,6})?){0,2000}$")
 _NODES = re.compile(r"\d{1,4}(?:-\d{1,4})?(?:,\d{1,4}(?:-\d{1,4})?){0,200}$")
 _NIC = re.compile(r"^[ \t]{1,20}(NIC\d{1,4}):[ \t]{1,20}([\w.:-]{1,60})[ \t]{0,20}$")
@@ -55,8 +56,8 @@ class _Matrix:
         """A row's paths to the columns' devices, and what stands behind them."""
         cells = [cell.strip() for cell in rest.split("\t")] if "\t" in rest else rest.split()
         paths, behind = cells[: len(self.columns)], cells[len(self.columns) :]
-        known = [path == "X" or _PATH.match(path) or _PEER.match(path) for path in paths]
-        if not paths or not all(known) or device in self.rows:
+        known = any(path == "X" or _PATH.match(path) or _PEER.match(path) for path in paths)
+        if not known or not all(_CELL.match(path) for path in paths) or device in self.rows:
             return
         self.rows[device] = {
             column: path for column, path in zip(self.columns, paths, strict=False) if path != "X" and column != device

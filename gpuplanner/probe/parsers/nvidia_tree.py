@@ -107,7 +107,7 @@ class GpuTree:
         if section == "ecc_errors":
             self._ecc.setdefault(key.removeprefix("ecc_errors/"), (text, line))
             return True
-        if key == "vgpu_software_licensed_product/license_status":
+        if key in {"vgpu_software_licensed_product/license_status", "grid_licensed_product/license_status"}:
             self._licence(text, line)
             return True
         if key == "gpu_reset_status/reset_required" and text.strip() == "Yes":
