@@ -1,7 +1,8 @@
 """Work beside the window: threads whose results arrive in the GUI thread, and floods gathered into one call.
 
 Nothing that takes longer than a few milliseconds runs in the GUI thread. A job gets a `Cancel` to look at; what a
-cancelled or overtaken job brings is dropped. What ends a job (done, failed) is never dropped otherwise.
+cancelled or overtaken job brings is dropped. What ends a job (done, failed) is never dropped otherwise. Each result has
+a turn of the event loop of its own: keys and paints come between two that arrive together.
 """
 
 import itertools
@@ -85,7 +86,12 @@ class Jobs(QObject):
         self._numbers = itertools.count()
         self._running: set[Job[Any]] = set()
         self._outcomes: deque[tuple[Job[Any], Any, Exception | None]] = deque()
-        self._ended.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+        # A timer and not the signal itself: all that is posted to the GUI thread is dealt with in one turn.
+        self._turn = QTimer(self)
+        self._turn.setInterval(0)
+        self._turn.setSingleShot(True)
+        self._turn.timeout.connect(self._deliver)
+        self._ended.connect(self._turn.start, Qt.ConnectionType.QueuedConnection)
         self._switch_s = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_S)
 
@@ -159,7 +165,22 @@ class Jobs(QObject):
                 return
 
     def _deliver(self) -> None:
-        job, result, error = self._outcomes.popleft()
+        if not self._outcomes:
+            return
+        outcome = self._outcomes.popleft()
+        # Before, so that a dialog that the result opens does not hold up the others; and anew after it, so that what
+        # fell due meanwhile comes first.
+        self._go_on()
+        try:
+            self._end(*outcome)
+        finally:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        if self._outcomes:
+            self._turn.start()
+
+    def _end(self, job: Job[Any], result: Any, error: Exception | None) -> None:
         self._running.discard(job)
         self.busyChanged.emit(len(self._running))
         if job.cancel.requested:
