@@ -164,10 +164,16 @@ def test_what_does_not_fit_is_marked_where_the_memory_ends(bar):
 
 def test_a_bar_can_change_to_fewer_and_to_no_parts(bar):
     bar.set_parts(PARTS[:1])
-    assert len(bar._keys) == 1
+    assert legend(bar) == ["Weights 33.0"]
     bar.set_parts([])
-    assert bar._keys == []
+    assert legend(bar) == []
     assert bar.table() == []
+    bar.set_parts(PARTS[:2])
+    assert legend(bar) == ["Weights 33.0", "KV cache 28.6"]
+
+
+def legend(bar):
+    return [key.text() for key in bar._keys if key.isVisible()]
 
 
 # --- Small ones -----------------------------------------------------------------------------------------------------

@@ -66,16 +66,20 @@ class FigureLabel(Clickable):
         self._note = note
         self._number_role = TextRole.FIGURE if large else TextRole.TITLE
         self._number_height = 32 if large else 22
+        self._hints: tuple[QSize, QSize] | None = None
+        self._seen: tuple[str, Shown, str] | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.clicked.connect(self._ask)
         for signal in (appearance.languageChanged, appearance.displayChanged):
             signal.connect(self._render)
         self._render()
 
-    def set_figure(self, figure: Figure | None, note: MessageValue = "") -> None:
+    def set_figure(self, figure: Figure | None, note: MessageValue = "", label: MessageValue | None = None) -> None:
         """Show another number. Without a `note` the muted line says the range or the certainty."""
         self._figure = figure
         self._note = note
+        if label is not None:
+            self._label = label
         self._render()
 
     def set_label(self, label: MessageValue) -> None:
@@ -96,18 +100,22 @@ class FigureLabel(Clickable):
         return certainty_text(self._appearance, self._figure) if self._figure else ""
 
     def sizeHint(self) -> QSize:
-        shown = self.shown()
-        small = QFontMetricsF(font(TextRole.LABEL))
-        number = QFontMetricsF(font(self._number_role)).horizontalAdvance(shown.number)
-        unit = small.horizontalAdvance(shown.unit) + 5
-        words = max(small.horizontalAdvance(self.text()), small.horizontalAdvance(self.note()))
-        return QSize(int(max(number + unit, words) + 6), 20 + self._number_height + 18)
+        return self._sizes()[0]
 
     def minimumSizeHint(self) -> QSize:
-        shown = self.shown()
-        number = QFontMetricsF(font(self._number_role)).horizontalAdvance(shown.number)
-        unit = QFontMetricsF(font(TextRole.LABEL)).horizontalAdvance(shown.unit) + 5
-        return QSize(int(number + unit + 4), self.sizeHint().height())
+        return self._sizes()[1]
+
+    def _sizes(self) -> tuple[QSize, QSize]:
+        """The size that is wanted and the least: measured once, as layouts ask many times."""
+        if self._hints is None:
+            shown = self.shown()
+            small = QFontMetricsF(font(TextRole.LABEL))
+            number = QFontMetricsF(font(self._number_role)).horizontalAdvance(shown.number)
+            unit = small.horizontalAdvance(shown.unit) + 5
+            words = max(small.horizontalAdvance(self.text()), small.horizontalAdvance(self.note()))
+            height = 20 + self._number_height + 18
+            self._hints = QSize(int(max(number + unit, words) + 6), height), QSize(int(number + unit + 4), height)
+        return self._hints
 
     def paintEvent(self, event: QPaintEvent) -> None:
         tokens = self._appearance.tokens
@@ -139,15 +147,19 @@ class FigureLabel(Clickable):
             self.explained.emit()
 
     def _render(self) -> None:
-        label = self._appearance.said(self._label)
-        self.setText(label)
-        self.setAccessibleName(f"{label} {self.shown()}")
-        self.setAccessibleDescription(self.note())
+        label, shown, note = self._appearance.said(self._label), self.shown(), self.note()
         self.set_clickable(clickable=self._explainable())
         why = self._figure.why if self._figure else None
-        tips = [f"{label} {self.shown()}", self.note(), self._appearance.text(why) if why else ""]
+        tips = [f"{label} {shown}", note, self._appearance.text(why) if why else ""]
         if self._explainable():
             tips.append(self._appearance.text(msg("ui.figure.explain")))
         self.setToolTip("\n".join(tip for tip in tips if tip))
+        if (label, shown, note) == self._seen:
+            return
+        self._seen = label, shown, note
+        self._hints = None
+        self.setText(label)
+        self.setAccessibleName(f"{label} {shown}")
+        self.setAccessibleDescription(note)
         self.updateGeometry()
         self.update()

@@ -13,6 +13,7 @@ class FlowLayout(QLayout):
         self._across = across
         self._down = down
         self._heights: dict[int, int] = {}
+        self._sizes: list[tuple[QLayoutItem, QSize, QSize]] | None = None
         self.setContentsMargins(0, 0, 0, 0)
 
     def addItem(self, item: QLayoutItem) -> None:
@@ -45,6 +46,7 @@ class FlowLayout(QLayout):
 
     def invalidate(self) -> None:
         self._heights.clear()
+        self._sizes = None
         super().invalidate()
 
     def setGeometry(self, area: QRect) -> None:
@@ -52,24 +54,27 @@ class FlowLayout(QLayout):
         self._arrange(area, move=True)
 
     def sizeHint(self) -> QSize:
-        width = sum(item.sizeHint().width() + self._across for item in self._shown()) - self._across
-        height = max((item.sizeHint().height() for item in self._shown()), default=0)
-        return QSize(max(0, width), height).grownBy(self.contentsMargins())
+        sizes = [hint for _item, hint, _least in self._shown()]
+        width = sum(size.width() + self._across for size in sizes) - self._across
+        return QSize(max(0, width), max((s.height() for s in sizes), default=0)).grownBy(self.contentsMargins())
 
     def minimumSize(self) -> QSize:
-        sizes = [item.minimumSize() for item in self._shown()]
+        sizes = [least for _item, _hint, least in self._shown()]
         least = QSize(max((s.width() for s in sizes), default=0), max((s.height() for s in sizes), default=0))
         return least.grownBy(self.contentsMargins())
 
-    def _shown(self) -> list[QLayoutItem]:
-        return [item for item in self._items if not item.isEmpty()]
+    def _shown(self) -> list[tuple[QLayoutItem, QSize, QSize]]:
+        """What is in sight, with the size that it wants and the least: asked for once until something changes."""
+        if self._sizes is None:
+            shown = [item for item in self._items if not item.isEmpty()]
+            self._sizes = [(item, item.sizeHint(), item.minimumSize()) for item in shown]
+        return self._sizes
 
     def _arrange(self, whole: QRect, *, move: bool) -> int:
         margins = self.contentsMargins()
         area = whole.marginsRemoved(margins)
         x, y, line = area.x(), area.y(), 0
-        for item in self._shown():
-            size = item.sizeHint()
+        for item, size, _least in self._shown():
             width = min(size.width(), area.width())
             if x > area.x() and x + width > area.x() + area.width():
                 x, y, line = area.x(), y + line + self._down, 0

@@ -13,6 +13,7 @@ from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.painting import draw_text
 
 _MOST_TOGETHER = 24
+_WIDTHS_KEPT = 16
 _LONG_WORD = re.compile(rf"\S{{{_MOST_TOGETHER + 1},}}")
 _BREAK, _JOIN = "\u200b", "\u2060"
 """Zero width space: a line may end there; word joiner: none may."""
@@ -48,6 +49,8 @@ class Label(QLabel):
         super().__init__(parent)
         self._appearance = appearance
         self._clear = QMargins()
+        self._heights: dict[int, int] = {}
+        self._face = role, ink
         self.elides = elide
         if elide:
             self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
@@ -75,16 +78,30 @@ class Label(QLabel):
 
     def set_role(self, role: TextRole, ink: Ink) -> None:
         """Change size, weight and colour."""
-        self.setFont(font(role))
-        self.setForegroundRole(ink.value)
+        if (role, ink) != self._face:
+            self._face = role, ink
+            self.setFont(font(role))
+            self.setForegroundRole(ink.value)
 
     def keep_clear(self, left: int, top: int, right: int, bottom: int) -> None:
         """Pixels around the text. They stay when the theme changes: a QFrame forgets its margins then."""
         self._clear = QMargins(left, top, right, bottom)
+        self._heights.clear()
         self.setContentsMargins(self._clear)
+
+    def heightForWidth(self, width: int) -> int:
+        # Layouts ask for the same widths again and again, and each time Qt would break the text into lines.
+        height = self._heights.get(width)
+        if height is None:
+            if len(self._heights) >= _WIDTHS_KEPT:
+                self._heights.clear()
+            height = self._heights[width] = super().heightForWidth(width)
+        return height
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
+        if event.type() is not QEvent.Type.PaletteChange:
+            self._heights.clear()
         if event.type() is QEvent.Type.StyleChange and not self._clear.isNull():
             self.setContentsMargins(self._clear)
 
@@ -111,6 +128,7 @@ class Label(QLabel):
 
     def _render(self) -> None:
         text = self._appearance.said(self._says)
+        self._heights.clear()
         self.setText(_breakable(text) if self._breaks else text)
         self._say_all_when_cut()
 

@@ -61,10 +61,11 @@ class NoticeBox(QFrame):
 
     def say(self, says: MessageValue, verdict: Verdict) -> None:
         """Say something else."""
-        self._verdict = verdict
         self._label.say(says)
         self._name()
-        self.update()
+        if verdict is not self._verdict:
+            self._verdict = verdict
+            self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         tokens = self._appearance.tokens

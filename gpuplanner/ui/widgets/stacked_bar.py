@@ -96,11 +96,6 @@ class StackedBar(QWidget):
         wanted = [*self._parts]
         if remainder is not None:
             wanted.append(BarPart("", remainder[0], 0, remainder[1], rest=True))
-        while len(self._keys) > len(wanted):
-            key = self._keys.pop()
-            self._flow.removeWidget(key)
-            key.hide()
-            key.deleteLater()
         while len(self._keys) < len(wanted):
             key = _Key(self._appearance)
             key.pointed.connect(self._point)
@@ -108,11 +103,12 @@ class StackedBar(QWidget):
             self._keys.append(key)
             self._flow.addWidget(key)
         colour = 0
-        for key, part in zip(self._keys, wanted, strict=True):
+        # Those that are too many wait: to make one anew has Qt lay out everything around it once more.
+        for at, key in enumerate(self._keys):
+            key.setVisible(at < len(wanted))
+        for key, part in zip(self._keys, wanted, strict=False):
             key.set_part(part, colour if part.id and not part.rest else None)
             colour += part.id != "" and not part.rest
-        self._flow.invalidate()
-        self._legend.updateGeometry()
         self._render()
 
     def table(self) -> list[tuple[str, str, str]]:
@@ -159,11 +155,13 @@ class _Strip(KeyboardFocus, QWidget):
         appearance.themeChanged.connect(self.update)
 
     def set_parts(self, parts: tuple[BarPart, ...], capacity: float | None) -> None:
+        seen = [(part.id, part.value, part.rest) for part in self._parts], self._capacity
         self._parts = parts
         self._capacity = capacity
         if self._pointed not in {part.id for part in parts}:
             self._pointed = ""
-        self.update()
+        if ([(part.id, part.value, part.rest) for part in parts], capacity) != seen:
+            self.update()
 
     def point(self, part_id: str) -> None:
         if part_id != self._pointed:
@@ -266,6 +264,7 @@ class _Key(Clickable):
         self._part = BarPart("", "", 0, "")
         self._colour: int | None = None
         self._faded = False
+        self._seen: tuple[str, str, str, int | None] | None = None
         # The keyboard goes through the bar itself.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.clicked.connect(self._ask)
@@ -329,8 +328,12 @@ class _Key(Clickable):
             self.asked.emit(self._part.id)
 
     def _render(self) -> None:
-        self.setText(f"{self._appearance.said(self._part.name)} {self._part.shown}".strip())
-        self.setAccessibleName(self.text())
         self.setToolTip(self._appearance.said(self._part.tip))
-        self.updateGeometry()
-        self.update()
+        text = f"{self._appearance.said(self._part.name)} {self._part.shown}".strip()
+        seen = text, self._appearance.said(self._part.note), self._part.id, self._colour
+        if seen != self._seen:
+            self._seen = seen
+            self.setText(text)
+            self.setAccessibleName(text)
+            self.updateGeometry()
+            self.update()

@@ -55,6 +55,8 @@ class VerdictTag(QWidget):
 
     def set_verdict(self, verdict: Verdict, word: MessageValue) -> None:
         """Say another verdict."""
+        if (verdict, word) == (self._verdict, self._word):
+            return
         self._verdict = verdict
         self._word = word
         self._render()

@@ -7,7 +7,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy
 
-from gpuplanner.engine.estimate import Change
+from gpuplanner.engine.estimate import Change, Outcome
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
@@ -44,20 +44,17 @@ class ChangesCard(Card):
         """Show other changes of this plan; without any there is no card."""
         self._changes = tuple(changes)
         self._plan = plan
-        while len(self._rows) > len(self._changes):
-            row = self._rows.pop()
-            self.body.removeWidget(row)
-            row.hide()
-            row.deleteLater()
         while len(self._rows) < len(self._changes):
             self._add_row(len(self._rows))
-        for row, change in zip(self._rows, self._changes, strict=True):
+        for at, row in enumerate(self._rows):
+            row.setVisible(at < len(self._changes))
+        for row, change in zip(self._rows, self._changes, strict=False):
             row.show_change(change)
         self.setVisible(bool(self._changes))
 
     def rows(self) -> Sequence["ChangeRow"]:
-        """The rows, in order."""
-        return tuple(self._rows)
+        """The rows that are shown, in order."""
+        return tuple(self._rows[: len(self._changes)])
 
     def _add_row(self, position: int) -> None:
         row = ChangeRow(self._appearance)
@@ -73,6 +70,7 @@ class ChangeRow(Clickable):
         super().__init__(appearance)
         self._change: Change | None = None
         self._result = ""
+        self._seen: tuple[str, str, Outcome] | None = None
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -144,5 +142,7 @@ class ChangeRow(Clickable):
         fit = appearance.text(f"fit.{change.outcome.name.lower()}")
         self.setAccessibleName(f"{self.text()}; {fit}; {self._result}")
         self.setToolTip(appearance.text("planui.changes.apply", what=self.text(), result=self._result))
-        self.updateGeometry()
-        self.update()
+        if (self.text(), self._result, change.outcome) != self._seen:
+            self._seen = self.text(), self._result, change.outcome
+            self.updateGeometry()
+            self.update()

@@ -51,8 +51,8 @@ class CostCard(Card):
         self._render()
 
     def labels(self) -> Sequence[FigureLabel]:
-        """The figures, in order."""
-        return tuple(self._labels)
+        """The figures that are shown, in order."""
+        return tuple(self._labels[: len(self._shown)])
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -65,21 +65,17 @@ class CostCard(Card):
         self.note.say(price_note(estimate.machine, appearance))
         self.note.setToolTip(self.note.text())
         self._shown = [*costs(estimate), *power(estimate)]
-        while len(self._labels) > len(self._shown):
-            label = self._labels.pop()
-            self._grid.removeWidget(label)
-            label.hide()
-            label.deleteLater()
         while len(self._labels) < len(self._shown):
             self._add_label(len(self._labels))
-        for label, headline in zip(self._labels, self._shown, strict=True):
-            label.set_label(short_name_of(headline.id, appearance))
-            label.set_figure(headline.figure, self._lacking(headline))
+        for label, headline in zip(self._labels, self._shown, strict=False):
+            label.set_figure(headline.figure, self._lacking(headline), short_name_of(headline.id, appearance))
         rest = [Named(h.id, short_name_of(h.id, appearance), h.figure) for h in others(estimate)]
         self._others.set_figures(rest)
         self._others_title.setVisible(bool(rest))
-        self._columns = 0
         self._place()
+        # Those that are too many wait: to make one anew has Qt lay out the whole column once more.
+        for at, label in enumerate(self._labels):
+            label.setVisible(at < len(self._shown))
 
     def _lacking(self, headline: Headline) -> MessageValue:
         return "" if headline.figure is not None else msg("planui.price_not_known")
@@ -88,13 +84,14 @@ class CostCard(Card):
         label = FigureLabel(self._appearance, "", large=False)
         label.explained.connect(lambda: self._ask(position))
         self._labels.append(label)
+        self._columns = 0
 
     def _ask(self, position: int) -> None:
         self.asked.emit(self._shown[position].id)
 
     def _place(self) -> None:
         columns = max(2, min(4, (self.width() - 32) // _COLUMN))
-        if columns == 3 and len(self._labels) == 4:
+        if columns == 3 and len(self._shown) == 4:
             # One alone in the second line would look left over.
             columns = 2
         if columns == self._columns:

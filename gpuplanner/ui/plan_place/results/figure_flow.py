@@ -41,24 +41,20 @@ class FigureFlow(QWidget):
         self.setSizePolicy(policy)
 
     def links(self) -> Sequence[FigureLink]:
-        """The numbers, in order."""
-        return tuple(self._links)
+        """The numbers that are shown, in order."""
+        return tuple(self._links[: len(self._shown)])
 
     def set_figures(self, figures: Sequence[Named]) -> None:
         """Show other figures."""
         self._shown = tuple(figures)
-        while len(self._links) > len(self._shown):
-            link = self._links.pop()
-            self._flow.removeWidget(link)
-            link.hide()
-            link.deleteLater()
         while len(self._links) < len(self._shown):
             self._add_link(len(self._links))
-        for link, named in zip(self._links, self._shown, strict=True):
+        for link, named in zip(self._links, self._shown, strict=False):
             link.set_figure(named.figure, named.name, named.lacking, named.means)
-        self._flow.invalidate()
+        # Those that are too many wait: to make one anew has Qt lay out the whole column once more.
+        for at, link in enumerate(self._links):
+            link.setVisible(at < len(self._shown))
         self.setVisible(bool(self._shown))
-        self.updateGeometry()
 
     def _add_link(self, position: int) -> None:
         link = FigureLink(self._appearance)

@@ -29,6 +29,8 @@ class FigureLink(Clickable):
         self._figure: Figure | None = None
         self._lacking: MessageValue = ""
         self._means: MessageValue = ""
+        self._widths: tuple[float, float] | None = None
+        self._seen: tuple[str, str] | None = None
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.clicked.connect(self._ask)
         for signal in (appearance.languageChanged, appearance.displayChanged):
@@ -57,8 +59,7 @@ class FigureLink(Clickable):
         return str(self._appearance.show(self._figure.value, self._figure.unit))
 
     def sizeHint(self) -> QSize:
-        name = QFontMetricsF(font(TextRole.LABEL)).horizontalAdvance(self._said())
-        value = QFontMetricsF(font(TextRole.NUMBER)).horizontalAdvance(self.value_text())
+        name, value = self._text_widths()
         return QSize(int(name + (_SPACE if name else 0) + value + 5), _HEIGHT)
 
     def minimumSizeHint(self) -> QSize:
@@ -69,8 +70,7 @@ class FigureLink(Clickable):
         painter = painter_for(self)
         area = QRectF(self.rect()).adjusted(2, 0, -2, 0)
         said, value = self._said(), self.value_text()
-        name_width = QFontMetricsF(font(TextRole.LABEL)).horizontalAdvance(said)
-        value_width = QFontMetricsF(font(TextRole.NUMBER)).horizontalAdvance(value)
+        name_width, value_width = self._text_widths()
         left = area.left()
         painter.setFont(font(TextRole.LABEL))
         draw_text(painter, QRectF(left, 0, name_width + 1, area.height()), said, tokens.muted)
@@ -83,6 +83,13 @@ class FigureLink(Clickable):
             painter.fillRect(QRectF(at, area.center().y() + 8, value_width, 1), tokens.primary_ink)
         self.paint_focus(painter, radius=RADIUS_TAG)
 
+    def _text_widths(self) -> tuple[float, float]:
+        """How wide name and value are: measured once, as layouts ask many times."""
+        if self._widths is None:
+            name = QFontMetricsF(font(TextRole.LABEL)).horizontalAdvance(self._said())
+            self._widths = name, QFontMetricsF(font(TextRole.NUMBER)).horizontalAdvance(self.value_text())
+        return self._widths
+
     def _said(self) -> str:
         return self._appearance.said(self._name)
 
@@ -91,12 +98,16 @@ class FigureLink(Clickable):
             self.asked.emit()
 
     def _render(self) -> None:
-        said = self._said()
-        self.setText(f"{said} {self.value_text()}".strip())
-        self.setAccessibleName(self.text())
+        said, value = self._said(), self.value_text()
         self.set_clickable(clickable=self._figure is not None)
         tips = [figure_tip(said, self._figure, self._appearance)] if self._figure is not None else []
         tips.append(self._appearance.said(self._means))
         self.setToolTip("\n".join(tip for tip in tips if tip))
+        if (said, value) == self._seen:
+            return
+        self._seen = said, value
+        self._widths = None
+        self.setText(f"{said} {value}".strip())
+        self.setAccessibleName(self.text())
         self.updateGeometry()
         self.update()

@@ -1,9 +1,10 @@
 """The middle column: the verdict first, then memory, time, why, cost, host, remarks. Empty until something is known."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from PySide6.QtCore import QSize, QTimer, Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLayout, QVBoxLayout, QWidget
 
 from gpuplanner.catalog.entries import Rule
 from gpuplanner.engine.advice import advice_for
@@ -31,6 +32,16 @@ from gpuplanner.ui.widgets.notice_box import NoticeBox
 
 _BELOW_THE_MACHINE = 2
 """Where the nodes stand in the card of the verdict: after the name and the way of running."""
+
+
+@contextmanager
+def laid_out_once(layout: QLayout) -> Iterator[None]:
+    """Lay out once, after all that happens inside: each widget that is shown would have Qt lay out all others first."""
+    layout.setEnabled(False)
+    try:
+        yield
+    finally:
+        layout.setEnabled(True)
 
 
 class ResultsView(QWidget):
@@ -79,7 +90,7 @@ class ResultsView(QWidget):
             self.remarks,
             self.advice,
         )
-        layout = QVBoxLayout(self)
+        layout = self._column = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GAP)
         layout.addWidget(self._problem)
@@ -103,6 +114,10 @@ class ResultsView(QWidget):
 
     def show_worked(self, worked: Worked) -> None:
         """Show another estimate, or why there is none. One of an earlier state of the plan stays in sight."""
+        with laid_out_once(self._column):
+            self._show_or_say(worked)
+
+    def _show_or_say(self, worked: Worked) -> None:
         self._problem.setVisible(worked.problem is not None)
         if worked.problem is not None:
             self._problem.say(worked.problem, Verdict.WARN)

@@ -15,6 +15,7 @@ class SpreadRow(QWidget):
         super().__init__()
         self._left = left
         self._right = right
+        self._placed: tuple[int, QSize, QSize] | None = None
         left.setParent(self)
         right.setParent(self)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -37,7 +38,11 @@ class SpreadRow(QWidget):
         return QSize(120, self.heightForWidth(max(120, self.width())))
 
     def arrange(self) -> None:
-        """Place both again: one of them says something else."""
+        """Place both again where one of them became wider or narrower."""
+        sizes = self.width(), self._left.sizeHint(), self._right.sizeHint()
+        if sizes == self._placed:
+            return
+        self._placed = sizes
         self.updateGeometry()
         self.setFixedHeight(self.heightForWidth(self.width()))
         left, right = self._left.sizeHint(), self._right.sizeHint()

@@ -52,7 +52,7 @@ class VerdictCard(Card):
         self._best.clicked.connect(self.foundWanted)
         self._reasons = QVBoxLayout()
         self._reasons.setSpacing(4)
-        self._lines: list[QWidget] = []
+        self._lines: list[Label] = []
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(14)
         self._grid.setVerticalSpacing(8)
@@ -104,7 +104,9 @@ class VerdictCard(Card):
             wanted = [
                 label.sizeHint().width() for at, label in enumerate(self._figures) if at % self._columns == column
             ]
-            self._grid.setColumnStretch(column, max(wanted, default=0))
+            stretch = max(wanted, default=0)
+            if stretch != self._grid.columnStretch(column):
+                self._grid.setColumnStretch(column, stretch)
 
     def _render(self) -> None:
         estimate, appearance = self._estimate, self._appearance
@@ -130,27 +132,28 @@ class VerdictCard(Card):
         self._row.arrange()
 
     def _show_reasons(self, estimate: Estimate) -> None:
-        for widget in self._lines:
-            self._reasons.removeWidget(widget)
-            widget.hide()
-            widget.deleteLater()
-        self._lines = []
         said: list[tuple[Message, Ink]] = []
         if estimate.fit is not Fit.FITS:
             said.append((estimate.reason, Ink.TEXT))
         doubts = MAY_NOT_RUN | GOAL_UNKNOWN
         said += [(unmet, Ink.TEXT if unmet.id in doubts else Ink.FAIL) for unmet in estimate.unmet]
         said += [(near, Ink.TEXT) for near in may_miss(estimate.goals, estimate.metrics)]
-        for message, ink in said:
-            label = Label(self._appearance, message, ink=ink, wrap=True, selectable=True)
-            self._reasons.addWidget(label)
-            self._lines.append(label)
+        while len(self._lines) < len(said):
+            line = Label(self._appearance, wrap=True, selectable=True)
+            self._reasons.addWidget(line)
+            self._lines.append(line)
+        for at, line in enumerate(self._lines):
+            line.setVisible(at < len(said))
+            if at < len(said):
+                message, ink = said[at]
+                line.set_role(TextRole.BODY, ink)
+                line.say(message)
 
     def _show_headlines(self, estimate: Estimate) -> None:
         self._shown = list(headlines(estimate))
         for label, headline in zip(self._figures, self._shown, strict=True):
-            label.set_label(short_name_of(headline.id, self._appearance))
-            label.set_figure(headline.figure, self._note(headline, estimate))
+            name = short_name_of(headline.id, self._appearance)
+            label.set_figure(headline.figure, self._note(headline, estimate), name)
             if headline.id == "metric.mfu":
                 label.setToolTip(f"{self._appearance.text('planui.column.mfu.tip')}\n{label.toolTip()}")
         self._place()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -27,6 +27,7 @@ _ROW_HEIGHT = 26
 _INDENT = 18
 _PADDING = 4
 _WRAP = Qt.TextFlag.TextWordWrap
+_HEIGHTS_KEPT = 2_000
 
 
 class WhyTree(QTreeView):
@@ -36,6 +37,7 @@ class WhyTree(QTreeView):
         super().__init__()
         self._appearance = appearance
         self.stale = False
+        self._heights: dict[tuple[str, int], int] = {}
         self._tree = WhyModel(appearance, self)
         self.setModel(self._tree)
         self.setItemDelegate(_WhyDelegate(appearance, self))
@@ -69,7 +71,9 @@ class WhyTree(QTreeView):
         opened = self._open_paths() if self._same_number(rows) else set()
         opened.add(())
         self._tree.set_rows(rows)
-        self._open(opened)
+        with QSignalBlocker(self):
+            # Once when all are open, and not for each of them.
+            self._open(opened)
         self._fit()
 
     def drawBranches(self, painter: QPainter, rect: QRect, index: Index) -> None:
@@ -121,10 +125,19 @@ class WhyTree(QTreeView):
         if row.formula is None or not row.formula.equation:
             return _ROW_HEIGHT
         width = self.viewport().width() - (row.depth + 1) * _INDENT - 2 * _PADDING
-        text = f"= {equation_text(row.formula.equation, self._appearance.translator)}"
-        metrics = QFontMetricsF(font(TextRole.LABEL))
-        lines = metrics.boundingRect(QRectF(0, 0, max(80, width), 1000), _WRAP, text).height()
-        return _ROW_HEIGHT + int(lines) + 1
+        return _ROW_HEIGHT + self._lines_height(row.formula.equation, max(80, width))
+
+    def _lines_height(self, equation: str, width: int) -> int:
+        """How high the lines of an equation are. The same equations come again with every estimate."""
+        known = self._heights.get((equation, width))
+        if known is None:
+            if len(self._heights) >= _HEIGHTS_KEPT:
+                self._heights.clear()
+            text = f"= {equation_text(equation, self._appearance.translator)}"
+            room = QRectF(0, 0, width, 1000)
+            lines = QFontMetricsF(font(TextRole.LABEL)).boundingRect(room, _WRAP, text).height()
+            known = self._heights[equation, width] = int(lines) + 1
+        return known
 
     def _fit(self) -> None:
         height = 0
@@ -135,6 +148,7 @@ class WhyTree(QTreeView):
         self.setFixedHeight(height + 2)
 
     def _rename(self) -> None:
+        self._heights.clear()
         self.setAccessibleName(self._appearance.text("planui.why"))
         self.viewport().update()
 
