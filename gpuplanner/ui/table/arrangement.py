@@ -82,8 +82,11 @@ class Arrangement(QObject):
             self.fill_width()
             self.changed()
 
-    def hold(self, column_id: str) -> None:
-        """Show a column for as long as no other is held, whether there is room or not. This is not kept."""
+    def hold(self, column_id: str, *, measure: bool = True) -> None:
+        """Show a column for as long as no other is held, whether there is room or not. This is not kept.
+
+        Without `measure` it is as wide as its title: for who shows other rows next, which are measured then.
+        """
         if column_id == self._held:
             return
         before = self._held
@@ -95,7 +98,8 @@ class Arrangement(QObject):
             self._header.setSectionHidden(self.section(column_id), False)
             if before in self._shape.hidden:
                 self._header.setSectionHidden(self.section(before), True)
-        self.fit_contents()
+        if measure:
+            self.fit_contents()
         self.fill_width()
 
     def _let_go(self, *, keep_hidden: bool) -> None:

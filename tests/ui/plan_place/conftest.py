@@ -78,7 +78,7 @@ def settled(qtbot) -> Callable[[PlanPage], None]:
         def done() -> bool:
             worked, searched = outcome.worked, outcome.searched
             known = worked.current and (worked.explained or worked.problem is not None)
-            return known and searched is not None and searched.current
+            return known and searched is not None and searched.current and page.machines.is_filled
 
         qtbot.waitUntil(done, timeout=5000)
 

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from gpuplanner.engine.formulas.cost import usd_per_month
 from gpuplanner.engine.kinds import KINDS
-from gpuplanner.engine.machines import choice_of
 from gpuplanner.engine.search.ordering import cost_metric
 from gpuplanner.engine.search.result import Broken, Candidate, Rejection
 from gpuplanner.messages import Message, MessageValue, msg
@@ -143,10 +143,10 @@ def _metric_column(name: str, unit: Unit, shown: bool = True) -> Column:
     return figure_column(name, _title(name), unit, width=78, shown=shown, tip=tip, yields=True)
 
 
-def machine_row(candidate: Candidate, columns: Sequence[Column], *, pinned: bool) -> PlainRow:
-    """One row; a value that the search does not give is missing."""
+def machine_row(id_: str, candidate: Candidate, columns: Sequence[Column], *, pinned: bool) -> PlainRow:
+    """One row, with its `row_id`; a value that the search does not give is missing."""
     return PlainRow(
-        row_id(choice_of(candidate.machine)),
+        id_,
         tuple(MachineCell(candidate, pinned) if c.id == MACHINE else _value(candidate, c.id) for c in columns),
     )
 
@@ -249,23 +249,31 @@ def _number(candidate: Candidate, column: str) -> float | None:
 def _machine_look(value: Any, appearance: Appearance) -> Look:
     if not isinstance(value, MachineCell):
         return NOTHING
-    machine, own = value.candidate.machine, value.candidate.own
-    offer = appearance.said(machine_offer(machine))
-    way = " · ".join(appearance.said(part) for part in way_parts(value.candidate.way))
-    tip = [machine_title(machine), offer, way, appearance.text(f"fit.{value.candidate.fit.name.lower()}")]
-    if value.candidate.may_miss:
+    candidate = value.candidate
+    offer = appearance.said(machine_offer(candidate.machine))
+    if candidate.own is not None and candidate.own.fact is not None:
+        offer = f"{appearance.said(candidate.own_mark or '')} · {offer}"
+    calm = VERDICTS[candidate.fit] is Verdict.PASS and not candidate.may_miss
+    tip = partial(_machine_tip, candidate, appearance)
+    return Look(
+        machine_title(candidate.machine), offer, mark="" if calm else "!", tip=tip, check=value.pinned, strong=False
+    )
+
+
+def _machine_tip(candidate: Candidate, appearance: Appearance) -> str:
+    """What the mouse is told of a machine: written when it asks, as it asks for few of many."""
+    machine, own = candidate.machine, candidate.own
+    way = " · ".join(appearance.said(part) for part in way_parts(candidate.way))
+    tip = [machine_title(machine), appearance.said(machine_offer(machine)), way]
+    tip.append(appearance.text(f"fit.{candidate.fit.name.lower()}"))
+    if candidate.may_miss:
         tip.append(appearance.text("fit.may_miss"))
-    tip += _ranges(value.candidate, appearance)
+    tip += _ranges(candidate, appearance)
     if own is not None and own.fact is not None:
         source = own.fact.source
         tip.append(appearance.text("planui.measured_by_you.tip", file=source.citation, date=source.date))
-        offer = f"{appearance.said(value.candidate.own_mark or '')} · {offer}"
     tip.append(appearance.text("planui.pin.tip"))
-    calm = VERDICTS[value.candidate.fit] is Verdict.PASS and not value.candidate.may_miss
-    mark = "" if calm else "!"
-    return Look(
-        machine_title(machine), offer, mark=mark, tip="\n".join(t for t in tip if t), check=value.pinned, strong=False
-    )
+    return "\n".join(line for line in tip if line)
 
 
 def _ranges(candidate: Candidate, appearance: Appearance) -> list[str]:
@@ -303,7 +311,7 @@ def _why_look(value: Any, appearance: Appearance) -> Look:
     if not isinstance(value, RejectionCell):
         return NOTHING
     verdict = Verdict.UNKNOWN if value.rejection.broken in _UNSURE else Verdict.FAIL
-    reason = appearance.text(value.rejection.reason)
+    reason = partial(appearance.text, value.rejection.reason)
     return Look(rejection_text(value.rejection, appearance), verdict=verdict, tip=reason)
 
 
@@ -318,8 +326,11 @@ def _money_look(value: Any, appearance: Appearance) -> Look:
     amount = value.usd * appearance.display.per_usd
     text = f"{amount:,.0f}" if amount.is_integer() or amount >= 1000 else digits(amount)
     age = age_mark(value.price_date, datetime.now(UTC).date())
-    tip = f"{value.price_date} {appearance.text(price_age(value.price_date))}".strip()
-    return Look(text, mark=appearance.text(age) if age is not None else "", tip=tip)
+    return Look(text, mark=appearance.text(age) if age is not None else "", tip=partial(_price_tip, value, appearance))
+
+
+def _price_tip(value: MoneyCell, appearance: Appearance) -> str:
+    return f"{value.price_date} {appearance.text(price_age(value.price_date))}".strip()
 
 
 def _money_plain(value: Any, display: Display) -> str:

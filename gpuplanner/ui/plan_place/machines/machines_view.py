@@ -72,6 +72,10 @@ class MachinesView(Card):
         self._patience.setSingleShot(True)
         self._patience.setInterval(PATIENCE_MS)
         self._patience.timeout.connect(lambda: self.note.say(msg("planui.searching")))
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(0)
+        self._rest.timeout.connect(self._show_rest)
         self._tables: dict[str, DataTable] = {}
         self._stack = QStackedWidget()
         self._none = Label(appearance, msg("planui.machines.none"), ink=Ink.MUTED, wrap=True)
@@ -129,6 +133,9 @@ class MachinesView(Card):
         self._patience.stop()
         result = searched.result
         self._show_remarks(result.remarks if result else ())
+        self.table(kind).columns.hold(
+            objective_column(searched.plan, result.candidates if result else ()), measure=False
+        )
         self._show(result.candidates if result else [], result.rejections if result else ())
         count, total = len(self._candidates), len(self._candidates) + len(self._rejections)
         self.note.say(msg("planui.machines.count", count=count, total=total) if result else "")
@@ -136,7 +143,6 @@ class MachinesView(Card):
         self._none.setVisible(count == 0)
         # Without a machine the reasons get all of the height.
         self._stack.setVisible(count > 0)
-        self.table(kind).columns.hold(objective_column(searched.plan, list(self._candidates.values())))
         self._show_job(searched.plan.workload)
         self._fit_height()
 
@@ -221,23 +227,34 @@ class MachinesView(Card):
     def _show(self, candidates: Sequence[Candidate], rejections: Sequence[Rejection]) -> None:
         self._candidates = {row_id(choice_of(c.machine)): c for c in candidates}
         self._rejections = tuple(rejections)
+        # The others in the next turn of the event loop, so that keys come between; both are seen at the same time.
+        self.setUpdatesEnabled(False)
+        self._rest.start()
         self._fill_candidates()
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether everything of the last search is shown."""
+        return not self._rest.isActive()
+
+    def _show_rest(self) -> None:
         self._fill_filter()
         self._fill_rejections()
+        self.setUpdatesEnabled(True)
 
     def _fill_candidates(self) -> None:
         if not self._kind:
             return
         table = self.table(self._kind)
         columns = table.rows.columns
-        rows = [machine_row(c, columns, pinned=self._has_pin(c)) for c in self._candidates.values()]
+        rows = [machine_row(at, c, columns, pinned=self._has_pin(c)) for at, c in self._candidates.items()]
         self._showing = True
         table.set_source(ListSource([c.id for c in columns], rows))
         self._showing = False
         self._mark()
 
     def _has_pin(self, candidate: Candidate) -> bool:
-        return candidate_id(choice_of(candidate.machine), candidate.plan) in self._pinned
+        return bool(self._pinned) and candidate_id(choice_of(candidate.machine), candidate.plan) in self._pinned
 
     def _fill_filter(self) -> None:
         everything = Option(_ALL, msg("planui.why_not.all"), str(len(self._rejections)))
@@ -250,6 +267,8 @@ class MachinesView(Card):
         self.filter.setAccessibleName(self._appearance.text("planui.why_not"))
 
     def _fill_rejections(self) -> None:
+        if self._rest.isActive():
+            return
         broken = self.filter.current()
         wanted = "" if broken == _ALL else broken
         found = found_rejections(self._rejections, self.search.text(), wanted, self._appearance)
