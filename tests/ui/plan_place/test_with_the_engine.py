@@ -101,8 +101,8 @@ def test_typing_over_the_real_engine_keeps_the_window_alive(open_page, settled, 
             stalls.pump_until(lambda: page.presenter.outcome.searched.current, timeout_s=20)
             stalls.pump(0.4)
         assert page.presenter.outcome.worked.estimate.plan.workload.concurrency == int(texts[1])
-        cpu_ms.append(stalls.longest_cpu_ms)
-        own_ms.append(stalls.longest_own_ms)
+        cpu_ms.append(stalls.quick_cpu_ms)
+        own_ms.append(stalls.quick_own_ms)
     assert max(cpu_ms) < ALLOWED_MS
     # What a person waits, search and explanation beside it. The least of three: on a busy machine the thread that has
     # the interpreter may itself not be given the processor.
