@@ -17,7 +17,7 @@ from gpuplanner.engine.ranges import bounded
 from gpuplanner.facts import Fact, MissingFactError, Source
 from gpuplanner.figures import Certainty, Figure, Origin
 from gpuplanner.messages import InputError, Message, msg
-from gpuplanner.units import Unit
+from gpuplanner.units import Unit, digits
 
 OF_LINKS = msg("own.origin_links")
 """What is said of the origin of a factor that measured links give."""
@@ -60,7 +60,7 @@ class OwnLink:
         measured_s = 2.0 * (self.ranks - 1) / self.ranks * self.message_bytes / self.bus_bytes_per_s
         factor = measured_s / engine_s if engine_s > 0 else float("inf")
         if not 1 / FURTHEST <= factor <= FURTHEST:
-            raise InputError(msg("own.link.too_far", file=self.name, factor=f"{factor:.2g}"))
+            raise InputError(msg("own.link.too_far", file=self.name, factor=digits(factor, 2) if engine_s > 0 else "∞"))
         return factor
 
 

@@ -21,7 +21,7 @@ from gpuplanner.engine.training_remarks import unmet as missed_deadline
 from gpuplanner.facts import Fact, MissingFactError, Source
 from gpuplanner.figures import Certainty, Figure, Origin, Rung
 from gpuplanner.messages import InputError, Message, msg
-from gpuplanner.units import Unit
+from gpuplanner.units import Unit, digits
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
@@ -186,7 +186,7 @@ def checked(measurement: OwnMeasurement, of: Estimate) -> None:
     for name, factor in factors.items():
         if not 1 / LARGEST_FACTOR <= factor <= LARGEST_FACTOR:
             raise InputError(
-                msg("own.too_far", file=measurement.name, metric=msg(f"metric.{name}"), factor=f"{factor:.2g}")
+                msg("own.too_far", file=measurement.name, metric=msg(f"metric.{name}"), factor=digits(factor, 2))
             )
 
 

@@ -15,7 +15,7 @@ from gpuplanner.engine.serving_numbers import ServingNumbers
 from gpuplanner.engine.serving_steps import tokens_per_step
 from gpuplanner.figures import unrecorded
 from gpuplanner.messages import Message, msg
-from gpuplanner.units import Display, Unit, percent, show, show_bytes, show_duration
+from gpuplanner.units import Display, Unit, digits, percent, show, show_bytes, show_duration
 from gpuplanner.workload.drafted import DraftedModel
 from gpuplanner.workload.serving import Serving, Speculation
 
@@ -59,7 +59,7 @@ def drafting_remarks(
 def _compared(other: str, gain: float) -> Message:
     """What drafting does to the time per token: a share of it, or how many times as long it is where that is twice."""
     if gain <= -1.0:
-        return msg("serving.drafting_costs_times", other=other, times=f"{1.0 - gain:.2g}")
+        return msg("serving.drafting_costs_times", other=other, times=digits(1.0 - gain, 2))
     said = "serving.drafting_gains" if gain > 0 else "serving.drafting_costs"
     return msg(said, other=other, percent=percent(round(abs(gain), 2)))
 

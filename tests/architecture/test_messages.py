@@ -130,3 +130,19 @@ def test_no_code_formats_per_cent_by_hand():
 def test_per_cent_by_hand_is_found(text):
     assert BY_HAND.search(text)
     assert not BY_HAND.search("80% of {share}, 约 1%")
+
+
+def with_exponents(path: Path) -> Iterator[str]:
+    """Numbers that go into a message as "1e+18" where they are large."""
+    for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id != "msg":
+            continue
+        for node in ast.walk(call):
+            form = node.format_spec if isinstance(node, ast.FormattedValue) else None
+            if form is not None and re.search(r"[gGeE]'?$", ast.unparse(form).rstrip("'\"")):
+                yield f"{path.relative_to(ROOT)}:{node.lineno}"
+
+
+def test_no_number_in_a_message_has_an_exponent():
+    files = sorted((ROOT / "gpuplanner").rglob("*.py"))
+    assert [place for path in files for place in with_exponents(path)] == []

@@ -13,7 +13,7 @@ from gpuplanner.engine.links import Collective, host_link_bytes_per_s, reach
 from gpuplanner.engine.machine import Machine, Topology
 from gpuplanner.figures import Figure
 from gpuplanner.messages import InputError, Message, msg
-from gpuplanner.units import Display, Unit, percent, show, show_duration
+from gpuplanner.units import Display, Unit, digits, percent, show, show_duration
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Recomputation, Sharding, Training
 
@@ -99,7 +99,7 @@ def _compared(asking: Asking, quick: Estimate, slow: Estimate, free: Estimate, l
     seconds = slow.metrics[headline].value - quick.metrics[headline].value
     what, time = msg(f"answers.nvlink.what.{headline}"), str(show_duration(seconds))
     # Beyond twice as long a factor is read at once, per cents are not.
-    how_much = msg("answers.nvlink.times", times=f"{1 + share:.2g}") if share >= 1 else percent(share, 1)
+    how_much = msg("answers.nvlink.times", times=digits(1 + share, 2)) if share >= 1 else percent(share, 1)
     says = msg(f"answers.nvlink.{weight}", link=link, what=what, time=time, share=how_much)
     said = (*_reasons(quick, slow, linked), *_over_pcie(asking, slow))
     return Answer("nvlink", says, tuple(lines), _table(quick, slow, free, link), remarks=said)

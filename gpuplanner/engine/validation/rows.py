@@ -68,7 +68,7 @@ class Row:
         if not math.isfinite(value):
             raise InputError(msg("validation.not_a_number", column=name, text=shortened(printed, 40)))
         if not 0 <= value <= LARGEST:
-            raise InputError(msg("validation.beyond", column=name, text=shortened(printed, 40), most=f"{LARGEST:g}"))
+            raise InputError(msg("validation.beyond", column=name, text=shortened(printed, 40), most=f"{LARGEST:,.0f}"))
         return value
 
     def required(self, name: str) -> float:

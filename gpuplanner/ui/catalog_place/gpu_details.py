@@ -73,7 +73,7 @@ def _links(gpu: Gpu) -> Iterable[Row]:
     generation, lanes = gpu.known(P.PCIE_GENERATION), gpu.known(P.PCIE_LANES)
     kind: MessageValue = property_name(P.PCIE_BYTES_PER_S)
     if generation is not None and lanes is not None:
-        kind = msg("catalogui.property.pcie", generation=f"{generation.value:g}", lanes=f"{lanes.value:g}")
+        kind = msg("catalogui.property.pcie", generation=f"{generation.value:.0f}", lanes=f"{lanes.value:.0f}")
     if pcie is not None:
         yield FactRow(kind, pcie)
     elif generation is not None:

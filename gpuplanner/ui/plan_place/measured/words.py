@@ -11,7 +11,7 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.plan_place.captions import metric_name
 from gpuplanner.ui.plan_place.wizard.fields import choice_text
 from gpuplanner.ui.widgets.key_value import Row
-from gpuplanner.units import Unit
+from gpuplanner.units import Unit, digits
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
@@ -41,7 +41,7 @@ def run_words(measurement: OwnMeasurement | OwnLink, model_name: ModelName) -> M
     if isinstance(workload, Serving):
         load = msg("own.window.at_once", count=workload.concurrency or 0)
         if workload.concurrency is None:
-            load = msg("own.window.a_second", rate=f"{workload.request_rate:g}")
+            load = msg("own.window.a_second", rate=digits(workload.request_rate or 0.0))
         return msg(
             "own.window.serving",
             model=model_name(workload.model),
