@@ -99,11 +99,11 @@ def estimate_serving(
         said += tuple(apart_remarks(workload, machine, result, result.apart))
     if numbers.draft is not None:
 
-        def other(changed: ModelNumbers) -> ServingNumbers:
-            return tried_numbers(changed, found.numbers, server, load, way)
+        def accepting(changed: ModelNumbers) -> ServingNumbers:
+            return tried_numbers(changed, found.numbers, server, load, way, result.memory)
 
-        spreads = drafting_spreads(spreads, workload, numbers, result, efficiencies, other)
-        plain = other(replace(numbers, draft=None))
+        spreads = drafting_spreads(spreads, workload, numbers, result, efficiencies, accepting)
+        plain = tried_numbers(replace(numbers, draft=None), found.numbers, server, load, way)
         said += tuple(drafting_remarks(workload, model, numbers.draft, efficiencies, result, plain))
     memory = _memory(result, machine.gpu, found.numbers, server, way, spreads)
     fit, reason = _fit(numbers, result, memory, load, server, way, workload, spreads)

@@ -80,6 +80,8 @@ def drafting_spreads(
 ) -> Spreads:
     """The spreads of times and rates where tokens are drafted: no row of measurements tells of it.
 
+    `with_numbers`: what the run comes to where more or fewer drafts are accepted; its memory stays as it is.
+
     As wide as those of the passes, times what a step takes beside them; and where the plan does not say how much is
     accepted, times what less or more of it would make of each time.
     """

@@ -88,10 +88,18 @@ def load_numbers(serving: Serving) -> LoadNumbers:
 
 
 def serving_numbers(
-    model: ModelNumbers, gpu: GpuNumbers, server: ServerNumbers, load: LoadNumbers, way: WayNumbers
+    model: ModelNumbers,
+    gpu: GpuNumbers,
+    server: ServerNumbers,
+    load: LoadNumbers,
+    way: WayNumbers,
+    memory: MemoryNumbers | None = None,
 ) -> ServingNumbers:
-    """Everything that depends on numbers alone, for one configuration or for an array of them."""
-    memory = memory_numbers(model, gpu, server, load, way)
+    """Everything that depends on numbers alone, for one configuration or for an array of them.
+
+    `memory`: where it is known already.
+    """
+    memory = memory or memory_numbers(model, gpu, server, load, way)
     admitted = where(server.admits_whole > 0, memory.sequence_bytes, memory.mean_sequence_bytes)
     fits = serving_pool.sequences_in_pool(memory.pool_bytes, admitted, way.attention_ranks)
     places = serving_pool.resident_sequences(most_sequences(server, way), most_sequences(server, way), fits)

@@ -6,6 +6,7 @@ from typing import Literal, cast
 
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
 from gpuplanner.engine.training_limits import largest_that_fits
+from gpuplanner.engine.training_memory import MemoryNumbers, StateNumbers
 from gpuplanner.engine.training_model import ModelNumbers
 from gpuplanner.engine.training_numbers import held_numbers
 from gpuplanner.figures import unrecorded
@@ -34,20 +35,22 @@ def growth(
     layout: LayoutNumbers,
     field: Grown,
     most: int,
-    needed_bytes: float,
+    memory: MemoryNumbers,
     hint: int = 0,
 ) -> Growth:
-    """How far `field` of a layout of floats, which needs so many bytes, can grow up to `most`; `hint`: a first guess.
+    """How far `field` of a layout of floats, which takes so much memory, can grow up to `most`; `hint`: a first guess.
 
     It is kept for plans that differ only in what no memory depends on, as one does from key to key.
     """
-    own = cast(float, getattr(layout, field))
+    own, needed_bytes = cast(float, getattr(layout, field)), cast(float, memory.needed)
+    # How long sequences are changes nothing of the states, how many there are at once does (gradients between them).
+    states = memory.states if field == "sequence_length" else None
 
     @cache
     def needed(value: float) -> float:
         if value == own:
             return needed_bytes
-        return grown_bytes(model, software, hardware, layout, field, value)
+        return grown_bytes(model, software, hardware, layout, field, value, states)
 
     with unrecorded():
         usable = cast(float, hardware.usable_bytes)
@@ -63,7 +66,8 @@ def grown_bytes(
     layout: LayoutNumbers,
     field: Grown,
     value: float,
+    states: StateNumbers | None = None,
 ) -> float:
-    """What the run needs of memory with another value of `field`."""
+    """What the run needs of memory with another value of `field`; `states`: of the model, where they are known."""
     other = replace(layout, **{field: value})
-    return cast(float, held_numbers(model, software, hardware, other).memory.needed)
+    return cast(float, held_numbers(model, software, hardware, other, states).memory.needed)

@@ -1,6 +1,7 @@
 """Ways of running training as numbers: what each sharding splits, and layouts as floats or as arrays for a search."""
 
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -52,10 +53,21 @@ WHOLE_PRECISIONS = {WeightPrecision.FP32, WeightPrecision.BF16, WeightPrecision.
 
 def splits_base(workload: Training, sharding: Sharding) -> bool:
     """Whether ranks split a frozen base. ZeRO-3 leaves a quantised one whole on each; FSDP splits it (FSDP-QLoRA)."""
-    quantised = workload.method is Method.QLORA and workload.base_precision not in WHOLE_PRECISIONS
-    if sharding is Sharding.ZERO3:
-        return not quantised
-    return SWITCHES[sharding].weights > 0
+    return _all_switches(_has_quantised_base(workload))[SHARDING_PLACES.index(sharding)][-1] > 0
+
+
+def _has_quantised_base(workload: Training) -> bool:
+    return workload.method is Method.QLORA and workload.base_precision not in WHOLE_PRECISIONS
+
+
+@cache
+def _all_switches(quantised: bool) -> tuple[tuple[float, ...], ...]:
+    """By place of a sharding its switches, and whether it splits a frozen base that is quantised or is not."""
+    base = {
+        sharding: not quantised if sharding is Sharding.ZERO3 else switches.weights > 0
+        for sharding, switches in SWITCHES.items()
+    }
+    return tuple((*SWITCHES[sharding], float(base[sharding])) for sharding in SHARDING_PLACES)
 
 
 def _rollout_share(workload: Training) -> float:
@@ -67,14 +79,12 @@ def _rollout_share(workload: Training) -> float:
 
 def layout_of(workload: Training, way: TrainingWay, gpus: int) -> LayoutNumbers:
     """One way of running on `gpus` GPUs as floats."""
-    splits = *SWITCHES[way.sharding], float(splits_base(workload, way.sharding))
-    one = TrainingWays.of([way])
-    return _numbers(workload, one, float(gpus), splits)
+    return layouts_of(workload, TrainingWays.of([way]), float(gpus))
 
 
 def layouts_of(workload: Training, ways: TrainingWays, gpus: Number) -> LayoutNumbers:
     """Many ways of running, each on its number of GPUs: what all have in common as a float, the rest as arrays."""
-    rows = [(*SWITCHES[sharding], float(splits_base(workload, sharding))) for sharding in SHARDING_PLACES]
+    rows = _all_switches(_has_quantised_base(workload))
     if not isinstance(ways.sharding, np.ndarray):
         return _numbers(workload, ways, gpus, rows[int(ways.sharding)])
     places = ways.sharding.astype(np.intp)

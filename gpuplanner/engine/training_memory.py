@@ -104,12 +104,13 @@ def memory_numbers(
     layout: LayoutNumbers,
     part: Split,
     rollout_held: Number = NOTHING,
+    states: StateNumbers | None = None,
 ) -> MemoryNumbers:
     """Memory of the fullest GPU in each phase; see `training_numbers`.
 
-    `rollout_held`: bytes that a server takes which generates on the same GPU.
+    `rollout_held`: bytes that a server takes which generates on the same GPU; `states`: where they are known already.
     """
-    states = _states(model, software, layout, part)
+    states = states or _states(model, software, layout, part)
     kept = _activations(model, software, layout, part)
     frozen = frozen_weight_bytes(states.base, states.reference)
     load, forward, backward, reduce, step = _phases(states, kept, frozen)

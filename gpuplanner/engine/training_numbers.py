@@ -24,7 +24,7 @@ from gpuplanner.engine.formulas.training_time import (
     training_tokens_per_s,
 )
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
-from gpuplanner.engine.training_memory import ActivationNumbers, MemoryNumbers, memory_numbers
+from gpuplanner.engine.training_memory import ActivationNumbers, MemoryNumbers, StateNumbers, memory_numbers
 from gpuplanner.engine.training_model import ModelNumbers
 from gpuplanner.engine.training_rollout import RolloutNumbers, rollout_numbers
 from gpuplanner.engine.training_split import Split, split
@@ -77,12 +77,16 @@ def training_numbers(
 
 
 def held_numbers(
-    model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers
+    model: ModelNumbers,
+    software: SoftwareNumbers,
+    hardware: HardwareNumbers,
+    layout: LayoutNumbers,
+    states: StateNumbers | None = None,
 ) -> HeldNumbers:
-    """Memory alone, which decides whether a layout can run at all."""
+    """Memory alone, which decides whether a layout can run at all. `states`: of the model, where they are known."""
     part = split(model, hardware, layout)
     rollout = rollout_numbers(model, software, hardware, layout)
-    return HeldNumbers(part, rollout, memory_numbers(model, software, layout, part, rollout.held))
+    return HeldNumbers(part, rollout, memory_numbers(model, software, layout, part, rollout.held, states))
 
 
 def with_rates(

@@ -5,7 +5,7 @@ made.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple, SupportsIndex, overload
 
@@ -80,7 +80,7 @@ class TrainingWays(Sequence[TrainingWay]):
     recomputation: Number
     nodes: Number
     recomputed_share: Number
-    alike: int = 1
+    alike: int = field(default=1, kw_only=True)
 
     @property
     def tabled(self) -> "TrainingWays":
@@ -89,7 +89,8 @@ class TrainingWays(Sequence[TrainingWay]):
             return self
         across, down = (slice(None), slice(1)), (slice(1), slice(None))
         kept = dict.fromkeys(DEGREES, across) | dict.fromkeys(BESIDE_DEGREES, down)
-        return replace(self, **{name: self._cut(getattr(self, name), part) for name, part in kept.items()})
+        cut = {name: self._cut(getattr(self, name), part) for name, part in kept.items()}
+        return TrainingWays(self.rows, **cut, alike=self.alike)
 
     def _cut(self, column: Number, part: tuple[slice, slice]) -> Number:
         return column.reshape(-1, self.alike)[part] if isinstance(column, np.ndarray) else column
@@ -211,7 +212,7 @@ def _laid_out(
     sharding, recomputation, share = (_common(column) for column in np.concatenate(below, axis=1))
     return TrainingWays(
         sum(times), tensor, pipeline, contexts, experts, micro, sharding, recomputation, all_nodes, share,
-        times[0] if len(pairs) == 1 else 1,
+        alike=times[0] if len(pairs) == 1 else 1,
     )  # fmt: skip
 
 
