@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gpuplanner.figures import Figure
-from gpuplanner.messages import Message, MessageValue, Translator
+from gpuplanner.messages import InputError, Message, MessageValue, Translator
 from gpuplanner.units import Display, Shown, Unit, show
 
 if TYPE_CHECKING:
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 MOST_PROBLEMS = 20
 """Lines about overlays before an answer; the window lists them all."""
+
+
+class NothingFoundError(InputError):
+    """Nothing is wrong with what was asked; there is just nothing that answers it, and the exit code says so."""
 
 
 @dataclass

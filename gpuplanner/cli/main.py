@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from gpuplanner import __version__
 from gpuplanner.cli.commands import COMMANDS, Command, Text
-from gpuplanner.cli.context import Context
+from gpuplanner.cli.context import Context, NothingFoundError
 from gpuplanner.cli.parser import Parser
 from gpuplanner.cli.program import CommandTranslator
 from gpuplanner.messages import InputError, Language, Message, Translator, msg, shortened
@@ -41,7 +41,8 @@ def main(arguments: Sequence[str]) -> int:
     except SystemExit as leaving:
         return int(leaving.code or 0)
     except InputError as fault:
-        return _say(translator, fault.message, as_json)
+        said = _say(translator, fault.message, as_json)
+        return NOTHING if isinstance(fault, NothingFoundError) else said
     except BrokenPipeError:
         # The reader has seen enough (`| head`); nothing is wrong, and nothing more can be said there.
         _forget_output()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gpuplanner.cli.context import Context
+from gpuplanner.cli.context import Context, NothingFoundError
 from gpuplanner.cli.written_numbers import number_of
 from gpuplanner.messages import InputError, msg, nearest, shortened
 from gpuplanner.paths import is_there
@@ -60,10 +60,10 @@ def plan_of(options: argparse.Namespace, context: Context) -> Plan:
 
 
 def with_machine(plan: Plan, context: Context) -> Plan:
-    """The plan with a machine: its own, or the first of its ranking. Raises InputError when none carries it."""
+    """The plan with a machine: its own, or the first of its ranking. Raises NothingFoundError when none carries it."""
     chosen = plan if plan.machine else context.workspace.with_best_machine(plan)
     if chosen is None:
-        raise InputError(msg("cli.no_machine_found"))
+        raise NothingFoundError(msg("cli.no_machine_found"))
     return chosen
 
 

@@ -14,8 +14,6 @@ from gpuplanner.units import Unit
 from gpuplanner.workload.field_units import unit_of
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import WORKLOADS, Constraints, MachineChoice, Plan
-from gpuplanner.workload.serving import Serving
-from gpuplanner.workload.training import Training
 
 LARGEST_PLAN_BYTES = 5_000_000
 """No plan that a person makes comes near this; a larger file is something else."""
@@ -44,18 +42,19 @@ _PROBLEMS = {
     "string_too_long": "plan.problem.too_long",
     "model_type": "plan.problem.group",
     "model_attributes_type": "plan.problem.group",
+    "tuple_type": "plan.problem.list",
 }
+_KINDS: Mapping[str, type[BaseModel]] = {kind.model_fields["kind"].default: kind for kind in WORKLOADS}
 _FIELDS = {
     "": tuple(Plan.model_fields),
     "constraints": tuple(Constraints.model_fields),
     "machine": tuple(MachineChoice.model_fields),
     "model": tuple(ModelChoice.model_fields),
-    "serving": tuple(Serving.model_fields),
-    "training": tuple(Training.model_fields),
+    **{name: tuple(kind.model_fields) for name, kind in _KINDS.items()},
 }
 """The names of the fields by the part of a plan that they stand in, to tell which one was meant."""
 _OWNERS: Mapping[str, type[BaseModel]] = {
-    **{kind.model_fields["kind"].default: kind for kind in WORKLOADS},
+    **_KINDS,
     "constraints": Constraints,
     "machine": MachineChoice,
 }
@@ -101,7 +100,8 @@ def first_problem(fault: ValidationError, name: str) -> Message:
     """What is wrong with the first bad field, as a sentence."""
     error = fault.errors(include_url=False)[0]
     context = error.get("ctx", {})
-    place = [str(p) for p in error["loc"] if p not in {"serving", "training"}]
+    # The checker names the kind behind the workload; in the file it is no step of the way.
+    place = [str(p) for at, p in enumerate(error["loc"]) if at != 1 or p not in _KINDS]
     limit = next((_written(context[k]) for k in _LIMIT_KEYS if k in context), "")
     given = _quoted(error.get("input"))
     kind = _PROBLEMS.get(error["type"], "plan.problem.other")

@@ -47,3 +47,10 @@ def test_a_model_in_a_folder_whose_name_is_no_text_can_be_planned(
     for path in (folder / "config.json", folder):
         made = printed(capsys, "estimate", "chat-8b", "--model", str(path), "--gpu", "H100 SXM")
         assert made["fit"]
+
+
+@pytest.mark.parametrize("command", [("estimate",), ("explain",), ("ask", "energy")])
+def test_a_plan_that_no_machine_carries_is_nothing_found_and_no_bad_input(user_home, capsys, command):
+    limits = ("--set", "constraints.max_gpus=1", "--set", "constraints.gpus=nvidia-t4")
+    assert main([*command, "pretrain-7b", *limits, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["error"]["id"] == "cli.no_machine_found"

@@ -1,6 +1,7 @@
 """Hostile plans: whatever stands in the text, one short sentence says where, and no field takes what cannot be."""
 
 import json
+import re
 from typing import Any, get_args
 
 import pytest
@@ -65,6 +66,26 @@ def test_no_number_of_a_plan_takes_what_cannot_be(group: str, name: str, value: 
 def test_every_number_of_a_plan_was_tried() -> None:
     assert len(NUMBERS) > 30
     assert {"tokens", "deadline_s", "max_gpus", "nodes", "cpu_offload_bytes"} <= {name for _, name in NUMBERS}
+
+
+def usual_of(kind: type[BaseModel]) -> dict[str, Any]:
+    """A workload of a kind, with what it has to say."""
+    needed: dict[str, Any] = {"model": {"catalog_id": "m"}, "known_gpu": "nvidia-l4"}
+    asked = {n: needed.get(n, 100) for n, info in kind.model_fields.items() if info.is_required()}
+    return {"kind": kind.model_fields["kind"].default, **asked}
+
+
+@pytest.mark.parametrize("kind", WORKLOADS, ids=lambda kind: kind.__name__)
+def test_a_place_is_told_as_the_file_has_it_and_a_misspelt_field_by_the_nearest(kind: type[BaseModel]) -> None:
+    plan_from_data({"format": "gpuplan/1", "workload": usual_of(kind)}, "my.gpuplan")
+    field = next(name for name in reversed(kind.model_fields) if len(name) > 5)
+    said = sentence(json.dumps({"format": "gpuplan/1", "workload": {**usual_of(kind), f"{field}s": 1}}))
+    assert f"workload → {field}s is not a field" in said
+    assert re.search(rf"\b{field}\b", said)
+
+
+def test_what_has_to_be_a_list_says_so() -> None:
+    assert "list of texts in square brackets" in sentence(json.dumps({**SERVING, "constraints": {"providers": 5}}))
 
 
 @pytest.mark.parametrize(
