@@ -6,6 +6,7 @@ message; the parts of a step that the links limit change by it, and the step by 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.estimate import Estimate, Limit
@@ -60,7 +61,9 @@ class OwnLink:
         measured_s = 2.0 * (self.ranks - 1) / self.ranks * self.message_bytes / self.bus_bytes_per_s
         factor = measured_s / engine_s if engine_s > 0 else float("inf")
         if not 1 / FURTHEST <= factor <= FURTHEST:
-            raise InputError(msg("own.link.too_far", file=self.name, factor=digits(factor, 2) if engine_s > 0 else "∞"))
+            raise InputError(
+                msg("own.link.too_far", file=self.name, factor=digits(factor, 2) if isfinite(factor) else "∞")
+            )
         return factor
 
 
