@@ -11,11 +11,10 @@ from gpuplanner.engine.estimate import Change, Outcome
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
-from gpuplanner.ui.icons import draw_icon
-from gpuplanner.ui.painting import painter_for, rounded_box
+from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
 from gpuplanner.ui.plan_place.results.figure_ids import short_name_of
 from gpuplanner.ui.plan_place.verdicts import OUTCOMES
-from gpuplanner.ui.tokens import RADIUS_FIELD
+from gpuplanner.ui.tokens import MARKS, RADIUS_FIELD
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.clickable import Clickable
 from gpuplanner.units import Unit
@@ -86,6 +85,10 @@ class ChangeRow(Clickable):
         """What the change comes to."""
         return self._result
 
+    def mark(self) -> str:
+        """The mark of the verdict that it leads to: a colour alone would not tell everybody."""
+        return MARKS[OUTCOMES[self._change.outcome]] if self._change is not None else ""
+
     def sizeHint(self) -> QSize:
         return QSize(240, self.heightForWidth(max(240, self.width())))
 
@@ -114,8 +117,8 @@ class ChangeRow(Clickable):
         area = QRectF(self.rect())
         if self.underMouse():
             rounded_box(painter, area, RADIUS_FIELD, tokens.hover)
-        tone = tokens.tone(OUTCOMES[self._change.outcome])
-        draw_icon(painter, "check", QRectF(6, _AIR + 1, 14, 14), tone.ink)
+        painter.setFont(font(TextRole.STRONG))
+        draw_text(painter, QRectF(8, _AIR, 14, 16), self.mark(), tokens.tone(OUTCOMES[self._change.outcome]).ink)
         what, result = self._heights(self.width())
         width = area.width() - _LEFT - _RIGHT
         painter.setFont(font(TextRole.BODY))

@@ -3,7 +3,7 @@
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
 
-from gpuplanner.engine.estimate import Estimate, Phase
+from gpuplanner.engine.estimate import Estimate, Fit, Phase
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.plan_place.captions import figure_tip, named
@@ -100,7 +100,10 @@ class MemoryCard(Card):
             if part.figure.value > _LEAST_SHARE * whole
         ]
         free = usable - phase.total.value
-        rest = msg("memory.free") if free >= 0 else msg("planui.memory.lacking")
+        # What the server leaves to others is no help where it has too little.
+        shut = at_peak and estimate.fit is Fit.DOES_NOT_FIT
+        left = msg("planui.memory.unused") if shut else msg("memory.free")
+        rest = left if free >= 0 else msg("planui.memory.lacking")
         self.bar.set_parts(parts, usable, (rest, self._bytes(abs(free))))
         self._totals.set_figures(
             [Named(f"memory.{name}", msg(f"memory.{name}"), getattr(memory, name)) for name in TOTALS]

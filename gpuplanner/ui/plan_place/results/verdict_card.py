@@ -1,5 +1,7 @@
 """The first card of the result: fits or not, on which machine, run how, limited by what, and the figures in front."""
 
+from datetime import UTC, datetime
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
@@ -8,9 +10,10 @@ from gpuplanner.engine.estimate import GOAL_UNKNOWN, MAY_NOT_RUN, Estimate, Fit
 from gpuplanner.engine.goals import may_miss
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.catalog_place.wording import age_mark
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.painting import with_capital
-from gpuplanner.ui.plan_place.captions import limiting, machine_offer, machine_title, named, way_text
+from gpuplanner.ui.plan_place.captions import limiting, machine_offer, machine_title, named, price_age, way_text
 from gpuplanner.ui.plan_place.results.figure_flow import FigureFlow, Named
 from gpuplanner.ui.plan_place.results.figure_ids import NEEDED, meaning_of, short_name_of
 from gpuplanner.ui.plan_place.results.headlines import Headline, capacity, headlines
@@ -171,7 +174,7 @@ class VerdictCard(Card):
     def _show_capacity(self, estimate: Estimate) -> None:
         in_front = {headline.id for headline in self._shown}
         rest = [h for h in capacity(estimate) if h.id not in in_front]
-        self._capacity.set_figures([self._named(h) for h in rest])
+        self._capacity.set_figures([*(self._named(h) for h in rest), *_old_price(estimate)])
 
     def _named(self, headline: Headline) -> Named:
         name, figure = short_name_of(headline.id, self._appearance), headline.figure
@@ -182,6 +185,15 @@ class VerdictCard(Card):
 
     def _ask(self, at: int) -> None:
         self.asked.emit(self._shown[at].id)
+
+
+def _old_price(estimate: Estimate) -> list[Named]:
+    """That the price may not hold any more: the cost stands in front, and its date further down."""
+    price = estimate.machine.price
+    if price is None or age_mark(price.date, datetime.now(UTC).date()) is None:
+        return []
+    age = price_age(price.date) if price.date else msg("catalogui.price.no_date")
+    return [Named("metric.usd_per_hour", msg("planui.price"), None, age)]
 
 
 def _beside(*widgets: QWidget, spacing: int = 10) -> QWidget:
