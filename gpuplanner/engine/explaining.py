@@ -156,10 +156,15 @@ def row_text(
         parts.append(translator.text(row.origin.note or msg(f"explain.kind.{row.origin.certainty.name.lower()}")))
     source = row.source
     if said is not None and len(source) > _LONG_SOURCE:
-        source = translator.text("explain.source_above", name=source.partition(":")[0]) if source in said else source
+        source = translator.text("explain.source_above", name=short_source(source)) if source in said else source
         said.add(row.source)
     parts += [part for part in (source, row.date) if part]
     return f"{text} ({translator.joined(parts)})" if parts else text
+
+
+def short_source(citation: str) -> str:
+    """What a long citation begins with, up to its colon; a short one whole."""
+    return citation.partition(":")[0] if len(citation) > _LONG_SOURCE else citation
 
 
 def row_value(row: ExplanationRow, translator: Translator, display: Display) -> str:

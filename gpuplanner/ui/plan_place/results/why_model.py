@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from gpuplanner.engine.explaining import ExplanationRow, equation_text, reference_text, row_value
+from gpuplanner.engine.explaining import ExplanationRow, equation_text, reference_text, row_value, short_source
 from gpuplanner.figures import Certainty
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.painting import with_capital
@@ -25,15 +25,16 @@ def row_name(row: ExplanationRow, appearance: Appearance) -> str:
     return with_capital(named(prefix, item_id, appearance))
 
 
-def row_origin(row: ExplanationRow, appearance: Appearance) -> str:
-    """Where an input comes from: its kind, what is noted, its source and date."""
+def row_origin(row: ExplanationRow, appearance: Appearance, *, brief: bool = False) -> str:
+    """Where an input comes from: its kind, what is noted, its source and date. `brief`: a long source by its name."""
     parts = []
     note = row.origin.note if row.origin is not None else None
     if row.certainty is not None and not (note is not None and row.certainty in _SAID_BY_NOTE):
         parts.append(appearance.text(f"certainty.{row.certainty.name.lower()}"))
     if note is not None:
         parts.append(appearance.text(note))
-    parts += [part for part in (row.source, row.date) if part]
+    source = short_source(row.source) if brief else row.source
+    parts += [part for part in (source, row.date) if part]
     return " · ".join(dict.fromkeys(parts))
 
 

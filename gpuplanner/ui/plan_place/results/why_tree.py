@@ -191,7 +191,7 @@ class _WhyDelegate(QStyledItemDelegate):
         name_width = min(QFontMetricsF(painter.font()).horizontalAdvance(name) + 1, room)
         draw_text(painter, QRectF(top.left(), top.top(), name_width, _ROW_HEIGHT), name, ink)
         painter.setFont(font(TextRole.LABEL))
-        origin = row_origin(row, appearance)
+        origin = row_origin(row, appearance, brief=True)
         if origin and room - name_width > 30:
             after = QRectF(top.left() + name_width + 7, top.top(), room - name_width - 7, _ROW_HEIGHT)
             draw_text(painter, after, origin, tokens.muted)
