@@ -1,5 +1,6 @@
 """What every test gets: no screen, a home of its own, no threads left behind."""
 
+import gc
 import itertools
 import os
 import sys
@@ -26,6 +27,15 @@ hypothesis.settings.load_profile("gpuplanner")
 ROOT = Path(__file__).resolve().parent.parent
 _HOMES = itertools.count()
 USER_FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "APPDATA", "LOCALAPPDATA")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Thousands of tests stay until the end: Python looks for garbage neither while they are found nor among them."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
