@@ -211,7 +211,11 @@ _ROWS: tuple[tuple[str, Convert, tuple[str, ...]], ...] = (
 )
 
 FIELDS: dict[str, tuple[str, Convert]] = {path: (field, convert) for field, convert, paths in _ROWS for path in paths}
-SECTIONS = frozenset(path.split("/")[0] for path in FIELDS if "/" in path)
+SECTIONS = frozenset(path.split("/")[0] for path in FIELDS if "/" in path) | {
+    "clocks_event_reasons",
+    "clocks_throttle_reasons",
+    "clocks_event_reasons_counters",
+}
 """The sections whose names say that a text is of this tool."""
 
 SLICE_FIELDS: dict[str, tuple[str, Convert]] = {

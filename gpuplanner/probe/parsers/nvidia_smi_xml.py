@@ -74,6 +74,7 @@ class _Document:
         self._reader.EndElementHandler = self._end
         self._reader.CharacterDataHandler = self._characters
         self._path: list[str] = []
+        self._too_deep = 0
         self._text = ""
         self._leaf = False
         self._line = 1
@@ -104,6 +105,10 @@ class _Document:
         return lines[number - 1]
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        if len(self._path) == _DEEPEST:
+            self._too_deep += 1
+            self._leaf = False
+            return
         self._line = self._reader.CurrentLineNumber
         self._text = ""
         self._leaf = True
@@ -121,11 +126,15 @@ class _Document:
             self._text += text[:_LONGEST_TEXT]
 
     def _end(self, _tag: str) -> None:
+        if self._too_deep:
+            self._too_deep -= 1
+            return
         path = self._path[1:]
-        if self._leaf and len(path) <= _DEEPEST and (text := self._text.strip()):
+        if self._leaf and (text := self._text.strip()):
             line = self._at(self._line)
             if path[:1] == ["gpu"] and self._trees:
-                self._trees[-1].take(path[1:], text, line) if len(path) > 1 else None
+                if len(path) > 1:
+                    self._trees[-1].take(path[1:], text, line)
             elif path == ["attached_gpus"]:
                 self._attached = _attached(text)
             elif len(path) == 1:

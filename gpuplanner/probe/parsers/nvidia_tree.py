@@ -49,7 +49,7 @@ _SUMS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ),
     ),
 )
-_LICENCE = re.compile(r"([^(]{1,60}?)\s{0,4}(?:\((?:Expiry: ?)?([^)]{1,80})\))?$")
+_LICENCE = re.compile(r"(.{1,60}?)\s{0,4}\(Expiry: ?([^)]{1,80})\)$")
 
 
 class GpuTree:

@@ -18,6 +18,7 @@ _VERSION = re.compile(r"\d{1,4}(?:\.\d{1,6}){0,4}(?=\s|$)")
 _HEXADECIMAL = re.compile(r"(?:0x)?([0-9A-Fa-f]{1,16})$")
 _BETWEEN = re.compile(r"[^a-z0-9]{1,100}")
 _MEMORY = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s{0,4}(B|KiB|KB|MiB|MB|GiB|GB|TiB)?$")
+_LARGEST_EXACT = 2**53
 _TO_MIB = {"B": 2.0**-20, "KiB": 2.0**-10, "KB": 2.0**-10, "GiB": 2.0**10, "GB": 2.0**10, "TiB": 2.0**20}
 
 
@@ -87,9 +88,9 @@ def watts(text: str) -> float:
 
 
 def count(text: str) -> int:
-    """A count of things, not negative. Raises UnreadableError."""
+    """A count of things, not negative and exact. Raises UnreadableError."""
     value = whole(text)
-    if value < 0:
+    if not 0 <= value <= _LARGEST_EXACT:
         raise UnreadableError(text)
     return value
 

@@ -1,0 +1,236 @@
+"""NVIDIA's tools: own recordings with what they say, checked by hand; and what a recording of a file cannot show."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpuplanner.probe.evidence import Evidence
+from gpuplanner.probe.evidence.record import Record
+from gpuplanner.probe.inspecting import Inspection, inspect
+from gpuplanner.probe.output import Output
+from gpuplanner.probe.parsers import nvidia_smi_dmon
+from gpuplanner.probe.parsers.nvidia_values import (
+    MOST_GPUS,
+    bus_id,
+    device_id,
+    mib,
+    set_or_not,
+    version,
+    virtualization,
+)
+from gpuplanner.probe.values import UnreadableError
+
+DATA = Path(__file__).resolve().parents[2] / "data" / "probe"
+EXPECTED: dict[str, dict[str, Any]] = yaml.safe_load((DATA / "nvidia.yaml").read_text(encoding="utf-8"))
+CORPUS = Path(__file__).resolve().parents[4] / "shared" / "corpus"
+HEAD = "| NVIDIA-SMI {0}   Driver Version: {0}   CUDA Version: 12.4 |\n"
+ROW = (
+    "|   {0}  NVIDIA A10   On  | 00000000:0{0}:00.0 Off |  0 |\n"
+    "| N/A 30C P8 20W / 150W | 1MiB / 23028MiB | 0% Default |\n"
+)
+
+
+def read(text: str | bytes, **known: Any) -> Inspection:
+    return inspect(Output.of(text, "pasted", **known))
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, Record):
+        reasons = {name: lack.reason.value for name, lack in value.absent.items()}
+        return {**plain(value.read()), **({"absent": reasons} if reasons else {})}
+    if isinstance(value, tuple):
+        return [plain(each) for each in value]
+    return {key: plain(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def said(inspection: Inspection) -> dict[str, Any]:
+    """All that an inspection says, as `nvidia.yaml` has it."""
+    shown: dict[str, Any] = {"tool": inspection.tool}
+    if inspection.problems:
+        shown["problems"] = [f"{problem.line}: {problem.message.id}" for problem in inspection.problems]
+    for section in Evidence.model_fields:
+        value = getattr(inspection.evidence, section)
+        if section != "looked_for" and value:
+            shown[section] = plain(value if isinstance(value, tuple) else (value,))
+    return shown
+
+
+@pytest.mark.parametrize("file", EXPECTED)
+def test_an_own_recording_says_what_was_checked_by_hand(file: str) -> None:
+    assert said(inspect(Output.of((DATA / file).read_bytes(), file))) == EXPECTED[file]
+
+
+def test_each_own_recording_is_expected() -> None:
+    folders = {file.split("/")[0] for file in EXPECTED}
+    assert {f"{folder}/{path.name}" for folder in folders for path in (DATA / folder).iterdir()} == set(EXPECTED)
+
+
+@pytest.mark.parametrize("file", EXPECTED)
+def test_each_value_names_the_line_it_stands_in(file: str) -> None:
+    output = Output.of((DATA / file).read_bytes(), file)
+    evidence = inspect(output).evidence
+    sections = [getattr(evidence, section) for section in Evidence.model_fields]
+    records = [each for section in sections for each in (section if isinstance(section, tuple) else (section,))]
+    for record in (each for each in records if isinstance(each, Record)):
+        for seen in (*record.seen.values(), *(lack.seen for lack in record.absent.values())):
+            assert seen.source == file
+            assert seen.text == output.lines[seen.line - 1].text.strip()[:300]
+
+
+def test_each_table_gives_its_own_driver_to_its_gpus() -> None:
+    found = read(HEAD.format("550.12.01") + ROW.format(0) + HEAD.format("560.12.01") + ROW.format(1)).evidence
+    assert [(gpu.index, gpu.driver_version) for gpu in found.gpus] == [(0, "550.12.01"), (1, "560.12.01")]
+    assert found.software is not None
+    assert found.software.driver_version == "550.12.01"
+
+
+def test_a_loop_of_tables_shows_each_gpu_once() -> None:
+    assert len(read((HEAD.format("550.12.01") + ROW.format(0) + ROW.format(1)) * 50).evidence.gpus) == 2
+
+
+def test_outputs_one_after_another_are_joined_to_one_gpu() -> None:
+    listed = "GPU 0: NVIDIA A10 (UUID: GPU-abc)\n\n"
+    query = "index, pcie.link.gen.max, uuid\n0, 4, GPU-abc\n\n"
+    links = "GPU 0: NVIDIA A10 (UUID: GPU-abc)\nDevice does not have or support Nvlink\n"
+    inspection = read(HEAD.format("550.12.01") + ROW.format(0) + listed + query + links)
+    assert inspection.tool == "nvidia-smi"
+    (gpu,) = inspection.evidence.gpus
+    assert (gpu.index, gpu.uuid, gpu.pcie_gen_max, gpu.power_limit_w) == (0, "GPU-abc", 4, 150)
+    assert inspection.evidence.nvlinks[0].active is None
+
+
+def test_a_list_of_gpus_is_not_taken_for_links_nor_links_for_a_list() -> None:
+    gpu = "GPU 0: NVIDIA A10 (UUID: GPU-abc)\n"
+    assert read(gpu).tool == "nvidia-smi-L"
+    assert read(f"{gpu}\t Link 0: 25 GB/s\n").tool == "nvidia-smi-nvlink"
+
+
+def test_more_gpus_than_a_machine_has_are_not_read() -> None:
+    rows = "".join(f"{index}, NVIDIA A10, 30\n" for index in range(MOST_GPUS + 50))
+    inspection = read("index, name, temperature.gpu\n" + rows)
+    assert len(inspection.evidence.gpus) == MOST_GPUS
+    assert [problem.message.id for problem in inspection.problems] == ["probe.nvidia.too_many"]
+
+
+def test_more_samples_than_are_read_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nvidia_smi_dmon, "MOST_SAMPLES", 3)
+    inspection = read("# gpu    pwr   temp\n# Idx      W      C\n" + "    0     97     38\n" * 5)
+    assert len(inspection.evidence.samples) == 3
+    assert [problem.message.id for problem in inspection.problems] == ["probe.nvidia.too_many_samples"]
+
+
+def test_a_query_without_header_is_read_by_its_command() -> None:
+    command = ("nvidia-smi", "--query-gpu=index,temperature.gpu,memory.total", "--format=csv,noheader,nounits")
+    (gpu,) = read("3, 41, 46068\n", command=command).evidence.gpus
+    assert (gpu.index, gpu.temperature_c, gpu.memory_total_mib) == (3, 41, 46068)
+
+
+def test_a_query_of_one_column_is_read_too() -> None:
+    assert [gpu.memory_total_mib for gpu in read("memory.total [MiB]\n46068 MiB\n").evidence.gpus] == [46068]
+
+
+def test_prose_below_a_query_is_no_gpu() -> None:
+    found = read("index, name\n0, NVIDIA A10\n\nAs you see, it is fine\nthis, too\n").evidence
+    assert [gpu.name for gpu in found.gpus] == ["NVIDIA A10"]
+
+
+def test_other_tables_with_commas_are_not_queries() -> None:
+    assert read("name, price, colour\napple, 3, red\n").tool is None
+    assert read("date,index,value\n2026,1,2\n").tool is None
+
+
+def test_the_exit_code_stands_where_the_sentence_has_none() -> None:
+    (fault,) = read("No devices were found\n", exit_code=6).evidence.faults
+    assert (fault.kind, fault.code) == ("no_devices", 6)
+
+
+def test_a_mask_is_not_made_of_some_flags() -> None:
+    tree = "GPU 00000000:01:00.0\n    Clocks Event Reasons\n        Idle                : Active\n"
+    assert read(tree).evidence.gpus[0].throttle_reasons is None
+    whole = tree + "        SW Power Cap        : Not Active\n        HW Slowdown         : Active\n"
+    assert read(whole).evidence.gpus[0].throttle_reasons == 0x9
+
+
+def test_the_labels_of_another_tool_below_a_log_are_not_the_gpus() -> None:
+    log = "==============NVSMI LOG==============\nGPU 00000000:01:00.0\n    Product Name    : NVIDIA A10\n"
+    (gpu,) = read(f"{log}Handle 0x0001, DMI type 1\n    Serial Number    : 4711\nSerial Number: 4711\n").evidence.gpus
+    assert (gpu.name, gpu.serial) == ("NVIDIA A10", None)
+
+
+def test_a_log_that_is_indented_is_read() -> None:
+    text = (DATA / "nvidia-smi-q" / "two_gpus_535.txt").read_text(encoding="utf-8")
+    shifted = "".join(f"    {line}\n" for line in text.splitlines())
+    gpus, moved = read(text).evidence.gpus, read(shifted).evidence.gpus
+    assert [gpu.read() for gpu in moved] == [gpu.read() for gpu in gpus]
+
+
+def test_endless_depth_of_xml_is_harmless() -> None:
+    deep = "<nvidia_smi_log><gpu id='00000000:01:00.0'>" + "<a>" * 50_000
+    assert read(f"{deep}<uuid>GPU-1</uuid>").evidence.gpus[0].uuid is None
+
+
+def test_entities_are_never_resolved() -> None:
+    doctype = '<!DOCTYPE nvidia_smi_log [<!ENTITY name "NVIDIA B300"><!ENTITY file SYSTEM "file:///etc/passwd">]>'
+    gpu = "<gpu id='00000000:01:00.0'><product_name>{}</product_name><uuid>GPU-1</uuid></gpu>"
+    for entity in ("&name;", "&file;"):
+        inspection = read(f"{doctype}<nvidia_smi_log>{gpu.format(entity)}</nvidia_smi_log>")
+        assert [gpu.name for gpu in inspection.evidence.gpus] == [None]
+        assert [problem.message.id for problem in inspection.problems] == ["probe.nvidia.broken_xml"]
+
+
+def test_two_documents_in_one_output_are_both_read() -> None:
+    document = "<nvidia_smi_log>\n<gpu id='00000000:0{0}:00.0'><uuid>GPU-{0}</uuid></gpu>\n</nvidia_smi_log>\n"
+    found = read(document.format(1) + "$ date\n" + document.format(2)).evidence
+    assert [(gpu.uuid, gpu.seen["uuid"].line) for gpu in found.gpus] == [("GPU-1", 2), ("GPU-2", 6)]
+
+
+@pytest.mark.parametrize(
+    ("convert", "text", "value"),
+    [
+        (bus_id, "1:2.3", "00000000:01:02.3"),
+        (bus_id, "0000B57E:00:00.0", "0000B57E:00:00.0"),
+        (device_id, "20b210de", "0x20B210DE"),
+        (set_or_not, "Enabled*", "Enabled"),
+        (virtualization, "PASSTHROUGH", "Pass-Through"),
+        (version, "610.62 [Deprecated]", "610.62"),
+        (mib, "2 GiB", 2048),
+        (mib, "81559", 81559),
+    ],
+)
+def test_words_of_the_tools(convert: Any, text: str, value: object) -> None:
+    assert convert(text) == value
+
+
+@pytest.mark.parametrize(
+    ("convert", "text"),
+    [
+        (bus_id, "000:BA:80.0"),
+        (bus_id, "GPU"),
+        (device_id, "0x1"),
+        (set_or_not, "Perhaps"),
+        (mib, "-1 MiB"),
+        (version, "v5"),
+    ],
+)
+def test_what_is_no_such_word_is_not_made_one(convert: Any, text: str) -> None:
+    with pytest.raises(UnreadableError):
+        convert(text)
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="the recordings are not beside this checkout")
+@pytest.mark.parametrize(
+    ("folder", "a_gpu"),
+    [
+        ("nvidia-smi", r"^\|\s+\d+ .*\|\s+(?:[0-9A-F]+:[0-9A-F]+:[0-9A-F]+\.0|N/A)\s+\S+ \|.*\|$"),
+        ("nvidia-smi-q", r"^GPU [0-9A-F]{8}:"),
+        ("nvidia-smi-xml", r"^\s*<gpu id="),
+    ],
+)
+def test_every_gpu_of_a_real_recording_is_read(folder: str, a_gpu: str) -> None:
+    for path in sorted((CORPUS / folder).iterdir()):
+        expected = len(re.findall(a_gpu, path.read_text(encoding="utf-8"), re.MULTILINE))
+        if expected:
+            assert len(inspect(Output.of(path.read_bytes(), path.name)).evidence.gpus) == expected, path.name
