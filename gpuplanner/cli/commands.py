@@ -100,6 +100,12 @@ def _inspect(parser: Parser, text: Text) -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=text("cli.help.inspect_files"))
 
 
+def _probe(parser: Parser, text: Text) -> None:
+    parser.add_argument("target", nargs="?", metavar="TARGET", help=text("cli.help.probe_target"))
+    parser.add_argument("--commands", action="store_true", help=text("cli.help.probe_commands"))
+    parser.add_argument("--save", type=Path, metavar="FILE", help=text("cli.help.probe_save"))
+
+
 def _nothing(parser: Parser, text: Text) -> None:
     """A command without arguments of its own."""
 
@@ -146,6 +152,7 @@ COMMANDS = (
     Command("explain", "explain_command", "explain", _explain),
     Command("calibrate", "calibrate_command", "calibrate", _calibrate),
     Command("validate", "validate_command", "validate", _validate),
+    Command("probe", "probe_command", "probe_machine", _probe),
     Command("inspect", "inspect_command", "inspect_files", _inspect),
     Command("schema", "plan_commands", "schema", _nothing),
     Command("ask load", "ask_command", "load", _question(ask_arguments.load)),

@@ -45,9 +45,14 @@ def _data(inspection: Inspection, context: Context) -> dict[str, object]:
 def _lines(inspection: Inspection, context: Context) -> Iterable[str]:
     tool = inspection.tool or context.text("cli.inspect.unknown")
     yield f"{safe(inspection.output.name)}  {tool}"
-    yield from (f"  {line}" for line in columns(list(_rows(inspection.evidence, context))))
+    yield from evidence_lines(inspection.evidence, context)
     for problem in inspection.problems:
         yield f"  {context.text('cli.inspect.problem', line=problem.line, problem=context.text(problem.message))}"
+
+
+def evidence_lines(evidence: Evidence, context: Context) -> Iterable[str]:
+    """What an evidence has, a line a section."""
+    return (f"  {line}" for line in columns(list(_rows(evidence, context))))
 
 
 def _rows(evidence: Evidence, context: Context) -> Iterable[tuple[str, str]]:

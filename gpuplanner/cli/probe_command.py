@@ -1,0 +1,77 @@
+"""`probe`: asks a machine everything that only reads, shows the commands, and keeps what came where that is wanted."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from gpuplanner.cli.context import Context, print_json
+from gpuplanner.cli.inspect_command import evidence_lines
+from gpuplanner.cli.machine_target import run_probe, transport_to
+from gpuplanner.messages import InputError, msg, shortened
+from gpuplanner.probe.commands import READ_ONLY
+from gpuplanner.probe.evidence import Evidence
+from gpuplanner.probe.recording import written
+from gpuplanner.probe.results import Run
+from gpuplanner.probe.running import read
+
+
+def probe_machine(options: argparse.Namespace, context: Context) -> int:
+    """Probe a machine. Exit code 1 where the way to it broke in between or it was stopped."""
+    if options.commands:
+        print("\n".join(command.shown for command in READ_ONLY))
+        return 0
+    if options.target is None:
+        raise InputError(msg("cli.probe.no_target"))
+    _refuse_existing(options.save)
+    run = run_probe(transport_to(options.target), READ_ONLY, context)
+    if options.save:
+        _save(run, options.save)
+    evidence, _ = read(run)
+    if options.json:
+        print_json(_data(run, evidence))
+    else:
+        print("\n".join(_lines(run, evidence, context)))
+    return 0 if run.whole else 1
+
+
+def _refuse_existing(path: Path | None) -> None:
+    if path is not None and path.exists():
+        raise InputError(msg("cli.probe.exists", file=shortened(str(path))))
+
+
+def _save(run: Run, path: Path) -> None:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(written(run))
+    except OSError as fault:
+        raise InputError(
+            msg("cli.probe.cannot_save", file=shortened(str(path)), reason=fault.strerror or str(fault))
+        ) from None
+    print(path, file=sys.stderr)
+
+
+def _data(run: Run, evidence: Evidence) -> dict[str, object]:
+    return {
+        "target": run.target,
+        "whole": run.whole,
+        "clock_offset_s": run.clock_offset_s,
+        "root": run.root,
+        "commands": [
+            {"id": result.id, "argv": result.argv, "exit_code": result.exit_code, "outcome": result.outcome,
+             "seconds": round(result.seconds, 3)}
+            for result in run.results
+        ],
+        "evidence": evidence.as_data(),
+    }  # fmt: skip
+
+
+def _lines(run: Run, evidence: Evidence, context: Context) -> list[str]:
+    answered = sum(result.outcome == "ended" and result.exit_code == 0 for result in run.results)
+    lines = [context.text("cli.probe.answered", target=run.target, answered=answered, asked=len(run.asked))]
+    lines += evidence_lines(evidence, context)
+    absent = sorted({fault.wanted for fault in evidence.faults if fault.kind == "absent" and fault.wanted})
+    if absent:
+        lines.append(context.text("cli.probe.absent", tools=", ".join(absent)))
+    if not run.root:
+        lines.append(context.text("cli.probe.no_root"))
+    return lines
