@@ -3,12 +3,13 @@
 import csv
 import io
 import stat
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from gpuplanner.engine.validation.families import recognise, row_outcomes, with_siblings
 from gpuplanner.engine.validation.rows import Outcome, Row, ValidationContext, refusal
-from gpuplanner.messages import InputError, msg
+from gpuplanner.messages import InputError, msg, shortened
 
 LARGEST_CSV_BYTES = 50_000_000
 """Fifty times the largest public file of measurements."""
@@ -20,7 +21,7 @@ def file_outcomes(path: Path, context: ValidationContext) -> Iterator[Outcome]:
     """The outcomes of every line of a file. Raises InputError when the file cannot be read or is of no known family."""
     reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
     try:
-        header = next(reader, [])
+        header = _checked(next(reader, []), path.name)
         family = recognise(path.name, header)
         rows: list[Row] = []
         ragged: dict[int, int] = {}
@@ -41,6 +42,16 @@ def file_outcomes(path: Path, context: ValidationContext) -> Iterator[Outcome]:
             yield refusal(row, family.name, family.metrics[0], why)
         else:
             yield from row_outcomes(row, family, context)
+
+
+def _checked(header: list[str], name: str) -> list[str]:
+    """The names of the columns. Raises InputError where they are separated otherwise, or one stands twice."""
+    if len(header) == 1 and (";" in header[0] or "\t" in header[0]):
+        raise InputError(msg("cli.validate.other_separator", file=name))
+    twice = next((column for column, times in Counter(filter(None, header)).items() if times > 1), None)
+    if twice is not None:
+        raise InputError(msg("cli.validate.column_twice", file=name, column=shortened(twice, 60)))
+    return header
 
 
 def _text(path: Path) -> str:

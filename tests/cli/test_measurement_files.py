@@ -85,3 +85,17 @@ def test_a_short_or_a_long_line_is_refused_alone(tmp_path: Path, capsys: pytest.
     rows = capsys.readouterr().out
     assert rows.count("has 2 cells") == 1
     assert rows.count("has 15 cells") == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        (HEADER.replace(",", ";"), "commas"),
+        (HEADER.replace(",", "\t"), "commas"),
+        (HEADER.replace("util,", "gpu,"), "column gpu twice"),
+    ],
+)
+def test_a_header_that_misleads_is_told_for_what_it_is(
+    tmp_path: Path, header: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert says in refused(file(tmp_path, f"{header}\n1,2,3\n".encode()), capsys)
