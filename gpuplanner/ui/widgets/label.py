@@ -50,6 +50,7 @@ class Label(QLabel):
         self._appearance = appearance
         self._clear = QMargins()
         self._heights: dict[int, int] = {}
+        self._told = ""
         self._face = role, ink
         self.elides = elide
         if elide:
@@ -122,9 +123,10 @@ class Label(QLabel):
         self._say_all_when_cut()
 
     def _say_all_when_cut(self) -> None:
-        if self.elides:
+        if self.elides and self.toolTip() in {"", self._told}:  # What others say of it stays.
             cut = self.fontMetrics().horizontalAdvance(self.text()) > self.contentsRect().width()
-            self.setToolTip(self.text() if cut else "")
+            self._told = self.text() if cut else ""
+            self.setToolTip(self._told)
 
     def _render(self) -> None:
         text = self._appearance.said(self._says)

@@ -3,12 +3,13 @@
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QApplication, QLabel
 
 from gpuplanner.messages import Language, Translator, msg
 from gpuplanner.ui.plan_place.edits import applies
 from gpuplanner.ui.plan_place.wizard.choice_row import ChoiceRow, SwitchRow
-from gpuplanner.ui.plan_place.wizard.controls import options_of
+from gpuplanner.ui.plan_place.wizard.controls import make_row, options_of
 from gpuplanner.ui.plan_place.wizard.fields import Control, all_fields, choice_text, fields_of, limit_fields
 from gpuplanner.ui.plan_place.wizard.number_row import NumberRow
 from gpuplanner.ui.plan_place.wizard.picked_rows import DraftRow, ModelRow, SeveralRow
@@ -160,3 +161,20 @@ def test_fields_of_data_show_only_where_data_are_read_and_prepared(open_page):
 def test_storage_that_is_left_open_is_not_stated_rather_than_chosen():
     by_name = {f.name: f for f in all_fields("vision")}
     assert options_of(by_name["data_storage"])[0] == ("", msg("planui.not_stated"))
+
+
+def test_a_label_ends_before_the_mark_of_its_help(qtbot, appearance):
+    field = next(field for field in fields_of("serving") if field.name == "request_rate")
+    row = make_row(appearance, field, lambda _field, _query: ())
+    qtbot.addWidget(row)
+    label, mark = row.frame.label, row.help_button
+    row.resize(label.fontMetrics().horizontalAdvance(label.text()) + 6, 60)
+    row.show()
+    whole = label.contentsRect().width()
+    help_tip = label.toolTip()
+    QApplication.sendEvent(row, QEvent(QEvent.Type.Enter))
+    assert mark.isVisible()
+    assert label.contentsRect().right() < mark.x()
+    assert label.toolTip() == help_tip == appearance.text(field.help)
+    QApplication.sendEvent(row, QEvent(QEvent.Type.Leave))
+    assert label.contentsRect().width() == whole

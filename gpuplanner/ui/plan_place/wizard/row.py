@@ -40,6 +40,8 @@ class Row(QWidget):
         self.help_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.help_button.clicked.connect(self.toggle_help)
         self.help_button.hide()
+        # It ends before the mark as long as that is there, where there is no room for both.
+        frame.label.elides = True
         target.installEventFilter(self)
 
     def set_value(self, value: Any) -> None:
@@ -81,18 +83,22 @@ class Row(QWidget):
             return True
         return False
 
+    def _show_mark(self, *, shown: bool) -> None:
+        self.help_button.setVisible(shown)
+        self.frame.label.keep_clear(0, 0, self.help_button.width() + 2 if shown else 0, 0)
+
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Enter:
-            self.help_button.show()
+            self._show_mark(shown=True)
         elif event.type() == QEvent.Type.Leave:
-            self.help_button.setVisible(self.target.hasFocus())
+            self._show_mark(shown=self.target.hasFocus())
         return super().event(event)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.FocusIn:
-            self.help_button.show()
+            self._show_mark(shown=True)
         elif event.type() == QEvent.Type.FocusOut:
-            self.help_button.setVisible(self.underMouse())
+            self._show_mark(shown=self.underMouse())
             self.left.emit()
         elif isinstance(event, QKeyEvent) and _undoes(event):
             # Undo is that of the plan; a text field's own would take it back letter by letter.
