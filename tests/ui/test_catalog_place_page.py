@@ -30,6 +30,7 @@ from gpuplanner.ui.table.columns import Order, SortKey
 from gpuplanner.ui.table.copying import CopyFormat
 from gpuplanner.ui.table.menus import header_menu
 from gpuplanner.ui.table.view import DataTable
+from gpuplanner.ui.widgets.notice_box import NoticeBox
 from tests.ui.catalog_workspaces import A100, H100, H200, L4, CatalogOnly, with_index
 from tests.ui.screenshots import picture
 
@@ -126,6 +127,14 @@ def test_the_first_row_is_chosen_and_said(page, qtbot):
     qtbot.waitUntil(lambda: page.detail_view.name.text() != "")
     assert page.presenter.entry is not None
     assert page.current_table().current_id() == page.presenter.entry.id
+
+
+def test_there_is_air_between_a_warning_and_the_facts_below_it(page, qtbot):
+    """The fastest GPU of the first order has a warning."""
+    detail = page.detail_view
+    qtbot.waitUntil(lambda: bool(detail.area.findChildren(NoticeBox)))
+    warning = detail.area.findChildren(NoticeBox)[0]
+    qtbot.waitUntil(lambda: detail.facts.y() - warning.geometry().bottom() >= 10)
 
 
 def test_another_table_and_back(page, names):

@@ -156,6 +156,8 @@ class DetailView(Card):
         _empty(self._warnings)
         for remark in details.warnings:
             self._warnings.addWidget(self._remark(remark, Verdict.WARN))
+        # The list begins with a title, which wants the same air as those within it.
+        self._warnings.setContentsMargins(0, 0, 0, _ABOVE_TITLE if details.warnings else 0)
         words = FactWords(self._appearance, self._today, self._rates())
         items: list[Item] = []
         for group in details.groups:
