@@ -14,7 +14,7 @@ from gpuplanner.engine.serving_inputs import LoadNumbers, ModelNumbers, WayNumbe
 from gpuplanner.engine.serving_machine import gpu_numbers, server_numbers
 from gpuplanner.engine.serving_model import precision_of
 from gpuplanner.engine.serving_numbers import ServingNumbers, serving_numbers
-from gpuplanner.figures import recording
+from gpuplanner.figures import unrecorded
 from gpuplanner.messages import Message, msg
 from gpuplanner.workload.serving import Serving, Speculation
 
@@ -79,7 +79,7 @@ def idle_settings(
         else:
             gpu = gpu_numbers(machine, precision, plan.server, plan.eager, efficiencies).numbers
             server_without = server_numbers(plan, machine.gpu, efficiencies)
-            with recording():  # apart, so that the explanation of the plan does not meet numbers of another one
+            with unrecorded():
                 same = serving_numbers(model, gpu, server_without, load, way) == result
         if same:
             yield msg("serving.flag_changes_nothing", server=server, field=msg(f"field.serving.{name}"))

@@ -4,10 +4,13 @@ from typing import Any
 
 import pytest
 
+from gpuplanner.engine import serving_idle
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.machines import bare
 from gpuplanner.engine.serving_flags import FLAGS, SETTINGS, heeded, ignored
+from gpuplanner.engine.serving_numbers import serving_numbers
+from gpuplanner.figures import explained, recording
 from gpuplanner.messages import Language, Translator
 from gpuplanner.units import GB
 from gpuplanner.workload.model_choice import ModelChoice
@@ -106,3 +109,17 @@ def test_prompts_that_are_not_cut_are_a_matter_of_long_ones(serve):
     cut = serve(MODELS["dense"], input_tokens=40_000, **{**asked_for, "chunked_prefill": None})
     activations = [next(p.figure.value for p in m.memory.phases[1].parts if p.id == "activations") for m in (cut, long)]
     assert activations[1] > 2 * activations[0]
+
+
+def test_working_a_plan_out_without_a_setting_is_no_part_of_its_explanation(serve, monkeypatch):
+    """Recorded, the trials take most of the time of an estimate, and nobody is shown them."""
+    trials: list[bool] = []
+
+    def watched(*numbers: Any) -> Any:
+        trials.append(explained(False, lambda: True))
+        return serving_numbers(*numbers)
+
+    monkeypatch.setattr(serving_idle, "serving_numbers", watched)
+    with recording():
+        serve(MODELS["dense"], max_batched_tokens=700, max_sequences=3)
+    assert trials == [False, False]
