@@ -86,7 +86,7 @@ class GpuTree:
             self.reading.take(field, text, convert, line)
             return True
         section, last = path[0], path[-1]
-        if section in {"mig_device", "mig_devices"} and self._slices:
+        if "mig_device" in path[:2] and self._slices:
             return self._slices[-1].of(SLICE_FIELDS, "/".join(path[path.index("mig_device") + 1 :]), text, line)
         if section == "processes" and self._processes:
             return self._processes[-1].of(PROCESS_FIELDS, last, text, line)

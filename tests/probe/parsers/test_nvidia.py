@@ -181,6 +181,12 @@ def test_entities_are_never_resolved() -> None:
         assert [problem.message.id for problem in inspection.problems] == ["probe.nvidia.broken_xml"]
 
 
+def test_a_strange_element_among_slices_is_left() -> None:
+    slices = "<mig_devices><mig_device><index>0</index></mig_device><index>7</index></mig_devices>"
+    found = read(f"<nvidia_smi_log><gpu id='00000000:01:00.0'>{slices}</gpu></nvidia_smi_log>").evidence
+    assert [part.device_index for part in found.mig_devices] == [0]
+
+
 def test_two_documents_in_one_output_are_both_read() -> None:
     document = "<nvidia_smi_log>\n<gpu id='00000000:0{0}:00.0'><uuid>GPU-{0}</uuid></gpu>\n</nvidia_smi_log>\n"
     found = read(document.format(1) + "$ date\n" + document.format(2)).evidence
