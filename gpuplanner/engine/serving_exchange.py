@@ -5,8 +5,12 @@ Pure arithmetic on floats or arrays; the formulas stand in `formulas/`. What the
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from gpuplanner.engine.formulas import moe, serving_time
 from gpuplanner.engine.formulas.collectives import (
+    all_gather_seconds,
+    all_reduce_seconds,
     group_efficiency,
     group_latency_seconds,
     network_send_seconds,
@@ -14,7 +18,7 @@ from gpuplanner.engine.formulas.collectives import (
     spanning_all_to_all_seconds,
     spanning_seconds,
 )
-from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum
+from gpuplanner.engine.formulas.elementwise import Number, always, maximum, minimum, settled
 from gpuplanner.engine.serving_inputs import GpuNumbers, ModelNumbers, ServerNumbers, WayNumbers
 
 
@@ -40,7 +44,9 @@ def group_reach(gpu: GpuNumbers, way: WayNumbers) -> GroupReach:
     """What the ranks of a way reach together; the same in every pass."""
     crossings: Number = 0.0
     if not isinstance(way.pipeline_parallel, float) or way.pipeline_parallel > 1.0:
-        crossings = serving_time.node_crossings(way.tensor_parallel, way.pipeline_parallel, gpu.gpus_per_node)
+        crossings = settled(
+            serving_time.node_crossings(way.tensor_parallel, way.pipeline_parallel, gpu.gpus_per_node), 0.0
+        )
     whole = replace(_reducing(gpu, way.tensor_parallel), crossings=crossings)
     if way.plain:
         return whole
@@ -51,7 +57,7 @@ def group_reach(gpu: GpuNumbers, way: WayNumbers) -> GroupReach:
         whole.latency_s,
         inner=_reducing(gpu, way.tensor_parallel / way.attention_ranks),
         experts=GroupReach(
-            nodes=maximum(way.expert_parallel / gpu.gpus_per_node, 1.0),
+            nodes=settled(maximum(way.expert_parallel / gpu.gpus_per_node, 1.0), 1.0),
             efficiency=group_efficiency(gpu.all_to_all_efficiency, gpu.all_to_all_efficiency_growth, inside),
             latency_s=group_latency_seconds(gpu.all_to_all_latency_s, gpu.all_to_all_latency_growth, inside),
         ),
@@ -63,7 +69,7 @@ def group_reach(gpu: GpuNumbers, way: WayNumbers) -> GroupReach:
 def _reducing(gpu: GpuNumbers, ranks: Number) -> GroupReach:
     inside = minimum(ranks, gpu.gpus_per_node)
     return GroupReach(
-        nodes=maximum(ranks / gpu.gpus_per_node, 1.0),
+        nodes=settled(maximum(ranks / gpu.gpus_per_node, 1.0), 1.0),
         efficiency=group_efficiency(gpu.link_efficiency, gpu.link_efficiency_growth, inside),
         latency_s=group_latency_seconds(gpu.link_latency_s, gpu.link_latency_growth, inside),
     )
@@ -121,7 +127,17 @@ def _travelling(way: WayNumbers) -> Number:
     return 1.0 * ((way.attention_ranks > 1) & (way.expert_parallel > 1))
 
 
+def _inside_nodes(ranks: Number, nodes: Number) -> bool:
+    """Whether many ways are tried at once of which none leaves a node: then the network need not be gone through.
+
+    The time is the same; that of a single way is explained with what it would be over the network.
+    """
+    return isinstance(ranks, np.ndarray) and always(nodes, 1.0)
+
+
 def _sum_seconds(payload: Number, ranks: Number, gpu: GpuNumbers, group: GroupReach) -> Number:
+    if _inside_nodes(ranks, group.nodes):
+        return all_reduce_seconds(payload, ranks, gpu.link_bytes_per_s, group.efficiency, group.latency_s)
     return spanning_seconds(
         payload,
         2.0,
@@ -146,6 +162,10 @@ def dispatch_in_pass(
     busy = busiest_tokens(model, way, group, rows)
     payload = moe.dispatch_bytes(busy, way.tensor_parallel, spread, chosen, model.hidden, model.activation_bytes)
     nodes = group.experts.nodes
+    often = model.moe_layers * _travelling(way)
+    if _inside_nodes(spread, nodes):
+        reach = gpu.link_bytes_per_s, group.experts.efficiency, group.experts.latency_s
+        return moe.dispatch_seconds(passes, often, all_gather_seconds(payload, spread, *reach))
     crossing = moe.once_per_node_efficiency(gpu.network_all_to_all_efficiency, spread, nodes, chosen)
     all_to_all_s = spanning_all_to_all_seconds(
         payload,
@@ -158,4 +178,4 @@ def dispatch_in_pass(
         crossing,
         gpu.network_all_to_all_latency_s,
     )
-    return moe.dispatch_seconds(passes, model.moe_layers * _travelling(way), all_to_all_s)
+    return moe.dispatch_seconds(passes, often, all_to_all_s)

@@ -65,6 +65,11 @@ def always(value: Number, number: float) -> bool:
     return isinstance(value, float) and value == number
 
 
+def settled(value: Number, number: float) -> Number:
+    """One float where an array is this number in every way of running, which arithmetic does not have to go through."""
+    return number if isinstance(value, np.ndarray) and bool((value == number).all()) else value
+
+
 def added(*terms: Number) -> Number:
     """The sum in this order. Terms that are 0 in every way of running are left out: arrays do not go through them."""
     total: Number = 0.0

@@ -5,7 +5,7 @@ one of them takes `cycle = sequences · prefill + output tokens · step` from it
 the order of work. The order decides how much of that is waiting for the first token.
 """
 
-from gpuplanner.engine.formulas.elementwise import Number, ceil, maximum, minimum, where
+from gpuplanner.engine.formulas.elementwise import Number, added, ceil, maximum, minimum, where
 from gpuplanner.figures import formula
 from gpuplanner.units import Unit
 
@@ -209,8 +209,7 @@ def step_seconds(
     host_s: Number,
 ) -> Number:
     """Time of one pass over the model."""
-    on_gpu = matrices_s + attention_s + between_s + exchange_s + dispatch_s
-    return on_gpu + fetch_s + host_layers_s + launch_s + host_s
+    return added(matrices_s, attention_s, between_s, exchange_s, dispatch_s, fetch_s, host_layers_s, launch_s, host_s)
 
 
 @formula(
