@@ -98,6 +98,14 @@ def test_a_count_is_told(names):
     assert names.resolve("H100 SXM").count is None
 
 
+@pytest.mark.parametrize("text", ["2x4090", "2 x 4090", "2×4090", "2*4090", "2x RTX 4090"])
+def test_a_count_may_stand_before_a_name_of_digits(names, text):
+    found = names.resolve(text)
+    assert (found.id, found.count) == ("nvidia-rtx-4090", 2)
+    assert names.resolve("4090").count is None
+    assert names.resolve("1024x1024").id is None
+
+
 def test_the_series_of_a_vgpu_is_read(names):
     slices = {
         text: names.resolve(text).slice for text in ("GRID T4-16Q", "NVIDIA A40-1B", "GRID P4-8A", "NVIDIA A100-4C")

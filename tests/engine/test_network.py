@@ -10,7 +10,7 @@ from gpuplanner.messages import Language, Translator
 from gpuplanner.quantities import bit_rate, written
 from gpuplanner.ui.plan_place.wizard.fields import limit_fields
 from gpuplanner.units import Display, Unit
-from gpuplanner.workload.plan import MachineChoice, Plan
+from gpuplanner.workload.plan import Constraints, MachineChoice, Plan
 from gpuplanner.workspace import Workspace
 
 SXM5 = "nvidia-h100-sxm5-80gb"
@@ -80,6 +80,25 @@ def test_where_more_nodes_were_not_tried_the_reason_says_so(workspace, plan):
     assert all(r.reason.id != "limits.only_one_node" for r in assumed.rejections)
     few = _found(workspace, plan, max_gpus=1).rejections
     assert all(r.reason.id != "limits.only_one_node" for r in few)
+
+
+def test_a_model_that_one_node_does_not_hold_says_so_too(workspace):
+    """Replicas need no network, one model over several nodes does."""
+    asked = {"providers": ("Hyperstack",)}
+    found = {}
+    for network in (None, 100e9):
+        plan = workspace.presets["chat-70b"].model_copy(update={"constraints": Constraints()})
+        goals = {"ttft_goal_s": None, "tpot_goal_s": None}
+        plan = plan.model_copy(update={"workload": plan.workload.model_copy(update=goals)})
+        limits = plan.constraints.model_copy(update=asked | {"network_bits_per_s": network})
+        found[network] = workspace.search(plan.model_copy(update={"constraints": limits}))
+    broke = [r for r in found[None].rejections if r.broken is Broken.MEMORY and r.machine is not None]
+    whole = [r for r in broke if r.machine is not None and r.machine.gpu_fraction == 1]
+    short = [r for r in whole if r.machine is not None and r.machine.host.network_bytes_per_s is None]
+    assert short
+    assert {r.reason.id for r in short} == {"limits.only_one_node"}
+    carried = {c.machine.instance.id for c in found[100e9].candidates if c.machine.instance is not None}
+    assert carried & {r.instance.id for r in short if r.instance is not None}
 
 
 def test_the_origin_of_a_stated_network_is_the_person(workspace, plan):

@@ -16,8 +16,8 @@ LONGEST_NAME = 200
 _MARKS = re.compile(r"\((?:r|tm|c)\)|[®™©]", re.IGNORECASE)
 _SPLIT = re.compile(r"[\s\-‐-―_/\\(),:;|\[\]{}\"'“”‘’…=~#@!?*<>&^%$·、，。！？（）【】《》+]+")
 _PARENTHESES = re.compile(r"\([^()]*\)")
-# "8x H100", "8xH100", "8 x H100", but not the "7900 X" of "7900 XTX".
-_COUNT_BEFORE = re.compile(r"(?<![a-z0-9.\-])(\d{1,4})(?:[x*] ?| [x*] )(?=[a-z])")
+# "8x H100", "8xH100", "8 x H100", "2x4090", but not the "7900 X" of "7900 XTX".
+_COUNT_BEFORE = re.compile(r"(?<![a-z0-9.\-])(\d{1,4})(?:[x*] ?| [x*] )(?=[a-z]|\d{4}(?![0-9x*]))")
 _COUNT_AFTER = re.compile(r" [x*] ?(\d{1,4})(?![a-z0-9.])")
 _COUNTED_NODES = re.compile(r"(?<![a-z0-9])\d{1,5} nodes? ")
 _COUNTED_CARDS = re.compile(r"(?<![a-z0-9])(\d{1,4}) ?[张块片卡台]")

@@ -31,6 +31,7 @@ from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.workload.plan import Constraints, Plan
 from gpuplanner.workload.reads_data import PreparesData, ReadsData
+from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
 
 BLOCK_ROWS = 65_536
@@ -222,10 +223,15 @@ def _judged(plan: Plan, space: Space, offers: Iterable[Machine], computed: Compu
 
 def _only_one_node(plan: Plan, machine: Machine, computed: Computed, failure: Failure) -> bool:
     """Whether more nodes might do and were not tried, since nobody knows the network between them."""
-    if machine.host.network_bytes_per_s is not None or machine.gpu_fraction != 1 or computed.nodes.max() > 1:
+    if machine.host.network_bytes_per_s is not None or machine.gpu_fraction != 1:
         return False
     most = plan.constraints.max_gpus
     if most is not None and most < 2 * machine.gpus_per_node:
+        return False
+    if isinstance(plan.workload, Serving):
+        # More nodes were tried as replicas, each of which holds the whole model.
+        return failure.broken in OF_MEMORY
+    if computed.nodes.max() > 1:
         return False
     shared = isinstance(plan.workload, Training) and failure.broken in OF_MEMORY
     return shared or failure.broken in {Broken.DEADLINE, Broken.RATE}
