@@ -9,6 +9,7 @@ from gpuplanner.ui.application import places
 from gpuplanner.ui.places import Location
 from gpuplanner.workspace import Workspace
 from tests.ui.checks import Flashes, clipped, has_chinese_face, missing_glyphs, nameless
+from tests.ui.resting import rest
 from tests.ui.screenshots import each_look, picture, settle
 
 SHOWN = {"plan": "preset/chat-70b", "catalog": "gpu/nvidia-h100-sxm5-80gb"}
@@ -30,13 +31,6 @@ def session(open_session, qtbot, tmp_path):
     yield session
     session.window.close()
     workspace.store.close()
-
-
-def rest(session, qtbot):
-    """Until nothing runs any more, and nothing starts again."""
-    for _ in range(3):
-        qtbot.waitUntil(lambda: session.jobs.busy == 0, timeout=60_000)
-        qtbot.wait(120)
 
 
 def go(session, qtbot, place):

@@ -16,6 +16,7 @@ from gpuplanner.ui.places import Location
 from gpuplanner.workspace import Workspace
 from tests.ui.catalog_workspaces import A100, H100
 from tests.ui.checks import has_chinese_face, texts, visible
+from tests.ui.resting import rest
 from tests.ui.screenshots import picture, settle
 
 VIEWS = (
@@ -51,19 +52,13 @@ def opened(open_session, qtbot, tmp_path, settings):
         session.begin()
         made.append((session, workspace))
         rest(session, qtbot)
+        settle()
         return session
 
     yield make
     for session, workspace in made:
         session.window.close()
         workspace.store.close()
-
-
-def rest(session, qtbot):
-    for _ in range(3):
-        qtbot.waitUntil(lambda: session.jobs.busy == 0, timeout=60_000)
-        qtbot.wait(120)
-    settle()
 
 
 def said(window: QWidget) -> set[str]:
@@ -119,11 +114,13 @@ def visit_all(session, qtbot):
     for place, path in VIEWS:
         session.window.go(Location(place, path))
         rest(session, qtbot)
+        settle()
 
 
 def look_at(session, qtbot, view):
     session.window.go(Location(*view))
     rest(session, qtbot)
+    settle()
     # How long the search took is never the same.
     session.window.status_bar.show_job(None)
     settle()
