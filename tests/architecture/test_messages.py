@@ -138,8 +138,10 @@ def with_exponents(path: Path) -> Iterator[str]:
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id != "msg":
             continue
         for node in ast.walk(call):
-            form = node.format_spec if isinstance(node, ast.FormattedValue) else None
-            if form is not None and re.search(r"[gGeE]'?$", ast.unparse(form).rstrip("'\"")):
+            if not isinstance(node, ast.FormattedValue) or node.format_spec is None:
+                continue
+            form = node.format_spec
+            if re.search(r"[gGeE]'?$", ast.unparse(form).rstrip("'\"")):
                 yield f"{path.relative_to(ROOT)}:{node.lineno}"
 
 

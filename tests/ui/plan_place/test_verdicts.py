@@ -119,5 +119,7 @@ def test_the_card_says_that_its_price_is_old(appearance, workspace, qtbot, date,
     qtbot.addWidget(card)
     plan = workspace.presets["chat-8b"].model_copy(update={"machine": MachineChoice(instance_id="aws/p4d.24xlarge")})
     card.show_estimate(replace(workspace.estimate(plan), machine=priced), found=False)
-    ages = [link.value_text() for link in card.findChild(FigureFlow).links() if "Price" in link.accessibleName()]
+    flow = card.findChild(FigureFlow)
+    assert isinstance(flow, FigureFlow)
+    ages = [link.value_text() for link in flow.links() if "Price" in link.accessibleName()]
     assert [said in age for age in ages] == ([True] if said else [])
