@@ -219,6 +219,7 @@ class PlanPage(Page):
                 query,
                 self._appearance,
                 model.catalog_id or "",
+                self._context.workspace.resolve,
             ),
             msg("planui.model.search"),
             msg("planui.model.nothing"),

@@ -34,11 +34,23 @@ _LEAST_OF_A_CLUSTER = 4
 _USUAL_COUNTS = (1, 2, 4, 8)
 
 
-def model_items(models: Sequence[Model], query: str, appearance: Appearance, current: str) -> Sequence[PickItem]:
-    """The models that a text finds, each with its size; before anything is typed the `current` one first."""
+def model_items(
+    models: Sequence[Model],
+    query: str,
+    appearance: Appearance,
+    current: str,
+    resolve: Callable[[str], Resolution],
+) -> Sequence[PickItem]:
+    """The models that a text finds, each with its size; before anything is typed the `current` one first.
+
+    A name as it is published ("Qwen/Qwen2.5-32B-Instruct") finds the model of that architecture.
+    """
     scored = [(match(query, m.name, m.id, m.family, *m.aliases), m) for m in models]
     found = [(score, model) for score, model in scored if score > 0]
     typed = bool(query.strip())
+    if typed and not found:
+        named = resolve(query).id
+        found = [(1.0, model) for model in models if model.id == named]
     found.sort(key=lambda pair: (-pair[0] if typed else pair[1].id != current, natural_key(pair[1].name)))
     return [
         PickItem(model.id, model.name, str(appearance.show(model.parameters.value, Unit.PARAMETER)))

@@ -557,8 +557,8 @@ def test_the_search_time_goes_to_the_status_bar(qtbot, page, settled):
 # --- Pickers ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_model_picker_finds_and_sets_a_model(page, appearance, settled):
-    items = model_items(page.presenter.facts.models("model"), "qwen3 32b", appearance, "")
+def test_the_model_picker_finds_and_sets_a_model(page, appearance, workspace, settled):
+    items = model_items(page.presenter.facts.models("model"), "qwen3 32b", appearance, "", workspace.resolve)
     assert items[0].id == "Qwen/Qwen3-32B"
     assert items[0].note.endswith("B")
     page.presenter.set_model(page.presenter.plan.workload.model.model_copy(update={"catalog_id": items[0].id}))

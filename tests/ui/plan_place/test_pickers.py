@@ -12,11 +12,24 @@ from gpuplanner.units import GIB
 
 
 @pytest.mark.parametrize("query", ["", "qwen3"])
-def test_the_model_picker_sorts_sizes_as_numbers(shipped_catalog, appearance, query):
+def test_the_model_picker_sorts_sizes_as_numbers(shipped_catalog, appearance, workspace, query):
     models = [model for model in shipped_catalog.models.values() if model.id.startswith("Qwen/Qwen3-")]
-    titles = [item.title for item in model_items(models, query, appearance, "")]
+    titles = [item.title for item in model_items(models, query, appearance, "", workspace.resolve)]
     wanted = ["Qwen3-0.6B", "Qwen3-1.7B", "Qwen3-4B", "Qwen3-8B", "Qwen3-14B", "Qwen3-32B"]
     assert [title for title in titles if title in wanted] == wanted
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("Qwen/Qwen2.5-32B-Instruct", ["Qwen/Qwen2.5-32B"]),
+        ("meta-llama/Llama-3.1-70B-Instruct", ["meta-llama/Meta-Llama-3.1-70B"]),
+        ("no such model", []),
+    ],
+)
+def test_a_model_is_found_by_the_name_under_which_it_is_published(shipped_catalog, appearance, workspace, query, found):
+    models = list(shipped_catalog.models.values())
+    assert [item.id for item in model_items(models, query, appearance, "", workspace.resolve)] == found
 
 
 def test_gpus_say_their_memory_and_are_found_by_it(shipped_catalog, appearance):
