@@ -83,12 +83,17 @@ class Outcome(QObject):
         """Work out this plan; whatever runs for another one is cancelled."""
         before, self._plan = self._plan, plan
         self._subject = None
+        self._explain_soon.stop()
+        self._estimates.cancel()
         self._searches.cancel()
         self.worked = replace(self.worked, current=False)
         if self.searched is not None:
             self.searched = replace(self.searched, current=False)
-            if before is None or before.workload.kind != plan.workload.kind:
-                self.searched = None
+        if before is None or before.workload.kind != plan.workload.kind:
+            self.searched = None
+            if plan.machine is None:
+                # Until a machine is found a verdict of other work would stand there for this one's.
+                self.worked = Worked()
         self.workedChanged.emit()
         self.searchedChanged.emit()
         self._estimate()

@@ -1,5 +1,6 @@
 """What arrives is shown in pieces, a turn of the event loop each, and only what says something else is done anew."""
 
+import threading
 from dataclasses import replace
 
 import pytest
@@ -97,3 +98,35 @@ def test_another_number_is(page, qtbot, seen):
     page.results.show_worked(replace(worked, estimate=replace(worked.estimate, metrics=metrics)))
     qtbot.wait(20)
     assert FigureLabel in seen.painted
+
+
+def test_no_verdict_of_other_work_is_shown_while_the_search_for_this_one_runs(page, qtbot, workspace, settled):
+    assert page.results.verdict.isVisible()
+    workspace.delay_s = 0.3
+    page.visit("preset/pretrain-7b")
+    assert page.presenter.plan.machine is None
+    assert not page.results.verdict.isVisible()
+    settled(page)
+    assert page.results.verdict.isVisible()
+    assert page.presenter.outcome.worked.estimate.plan.workload.kind == "training"
+
+
+def test_what_still_runs_for_another_plan_is_dropped(page, qtbot, workspace, settled, monkeypatch):
+    began, released, told = threading.Event(), threading.Event(), []
+    explained, outcome = workspace.explained, page.presenter.outcome
+
+    def slow(plan):
+        if plan.workload.kind == "serving":
+            began.set()
+            released.wait(5)
+        return explained(plan)
+
+    monkeypatch.setattr(workspace, "explained", slow)
+    outcome.work_out(page.presenter.plan)
+    qtbot.waitUntil(began.is_set)
+    outcome.workedChanged.connect(lambda: told.append(outcome.worked.estimate))
+    workspace.delay_s = 0.1
+    page.visit("preset/pretrain-7b")
+    released.set()
+    settled(page)
+    assert {made.plan.workload.kind for made in told if made is not None} == {"training"}
