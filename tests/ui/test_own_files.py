@@ -100,9 +100,13 @@ def test_yaml_is_taken_where_it_has_entries(drop):
     assert says[-1] == "catalogui.own.kept"
 
 
-def test_other_files_are_left_to_others(drop):
+def test_other_files_are_left_to_others(drop, tmp_path):
     assert drop("picture.png", "x") == (False, [])
     takes = catalog_place().takes
     assert takes is not None
     assert takes("Prices.CSV")
-    assert not takes("train.yaml")
+    own, training = tmp_path / "own.yaml", tmp_path / "train.yaml"
+    own.write_text("gpus:\n  - id: mine\n", encoding="utf-8")
+    training.write_text("model_name_or_path: x\n", encoding="utf-8")
+    assert takes(str(own))
+    assert not takes(str(training))

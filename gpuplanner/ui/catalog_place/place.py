@@ -31,12 +31,15 @@ def catalog_place(today: Callable[[], date] = date.today) -> Place:
 
         return CatalogPage(context, today)
 
-    return Place(CATALOG_PLACE, "database", msg("catalogui.title"), make, takes=_is_table, providers=_providers)
+    return Place(CATALOG_PLACE, "database", msg("catalogui.title"), make, takes=_is_own, providers=_providers)
 
 
-def _is_table(name: str) -> bool:
-    """A list of prices. YAML is taken on the page alone: elsewhere it may as well be that of a training."""
-    return name.lower().endswith(".csv")
+def _is_own(path: str) -> bool:
+    """A list of prices, or YAML that holds entries of a catalog: it may as well be that of a training."""
+    # Read when something is dropped, for the same reason as above.
+    from gpuplanner.ui.catalog_place.own_files import is_own_file
+
+    return is_own_file(path)
 
 
 def _providers(context: Context) -> Sequence[PaletteProvider]:
