@@ -177,9 +177,9 @@ def _memory(
         peak, fullest = ("prefill", reading) if float(reads) > float(needed) else ("decode", answering)
         needed, decoding = maximum(needed, reads), list(answering)
     phases = (
-        _phase("load", tuple(fullest[name] for name in ("weights", "drafter", "runtime"))),
-        _phase("prefill", tuple(reading.values())),
-        _phase("decode", tuple(answering[name] for name in decoding)),
+        _phase("load", tuple(fullest[name] for name in ("weights", "drafter", "runtime")), spread),
+        _phase("prefill", tuple(reading.values()), spread),
+        _phase("decode", tuple(answering[name] for name in decoding), spread),
     )
     other = beside_weights(numbers)
     return Memory(
@@ -191,11 +191,11 @@ def _memory(
     )
 
 
-def _phase(name: str, parts: tuple[Part, ...]) -> Phase:
+def _phase(name: str, parts: tuple[Part, ...], spread: Spread) -> Phase:
     present = tuple(p for p in parts if p.figure.value)
     low, high = (sum(getattr(p.figure, end) for p in present) for end in ("low", "high"))
     value = float(phase_bytes(tuple(p.figure.value for p in present)))
-    return Phase(name, present, Figure(value, Unit.BYTE, Certainty.CALIBRATED, low, high))
+    return Phase(name, present, Figure(value, Unit.BYTE, Certainty.CALIBRATED, low, high, spread.rung, spread.why))
 
 
 def _fit(

@@ -16,6 +16,7 @@ TIGHT_FREE_SHARE = 0.05
 """Less than this share of the usable memory stays free: tight."""
 USABLE_SPREAD = 0.005
 """Usable memory differs by this share with driver and ECC."""
+_WHY_USABLE = msg("limits.why_usable", share=percent(USABLE_SPREAD, 1))
 
 
 def usable_figure(usable_bytes: float, gpu: Gpu) -> Figure:
@@ -25,7 +26,8 @@ def usable_figure(usable_bytes: float, gpu: Gpu) -> Figure:
     """
     told = gpu.known(GpuProperty.MEMORY_USABLE_BYTES) or gpu.known(GpuProperty.MEMORY_REPORTED_BYTES)
     low, high = usable_bytes * (1 - USABLE_SPREAD), usable_bytes * (1 + USABLE_SPREAD)
-    found = Figure(usable_bytes, Unit.BYTE, Certainty.MEASURED if told else Certainty.RULE, low, high)
+    certainty = Certainty.MEASURED if told else Certainty.RULE
+    found = Figure(usable_bytes, Unit.BYTE, certainty, low, high, why=_WHY_USABLE)
     whole = gpu.known(GpuProperty.MEMORY_BYTES)
     return bounded(found, whole.value) if whole else found
 
