@@ -106,6 +106,7 @@ class Reading:
         self._values: dict[str, Any] = {}
         self._seen: dict[str, Seen] = {}
         self._absent: dict[str, Absent] = {}
+        self._last: tuple[Line, Seen] | None = None
 
     def __bool__(self) -> bool:
         return bool(self._values or self._absent)
@@ -115,7 +116,10 @@ class Reading:
 
     def at(self, line: Line) -> Seen:
         """The place of a line of this output."""
-        return Seen(source=self._source, line=line.number, text=shortened(line.text.strip(), LONGEST_QUOTE))
+        if self._last is None or self._last[0] is not line:
+            text = shortened(line.text.strip(), LONGEST_QUOTE)
+            self._last = (line, Seen(source=self._source, line=line.number, text=text))
+        return self._last[1]
 
     def take(self, field: str, text: str, convert: Callable[[str], Any], line: Line) -> None:
         """Read a field from a printed text. What says that there is none, or is no such value, becomes absent."""

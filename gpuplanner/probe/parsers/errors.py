@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Iterator
+from itertools import islice
 
 from gpuplanner.messages import shortened
 from gpuplanner.probe.evidence import Evidence
@@ -34,6 +36,7 @@ _MAYBE = re.compile(
 )
 _PROBE = re.compile(r"\"cuInit\": ?\[(\d{1,4}), ?\"(CUDA_ERROR_\w{1,60})\"\]")
 _MOST_FAULTS = 500
+_MOST_CANDIDATES = 20_000
 _LONGEST_JSON = 100_000
 
 
@@ -41,19 +44,20 @@ def recognise(output: Output) -> int:
     """Certain by one of the sentences."""
     if not _MAYBE.search(output.text):
         return NO
-    return CERTAIN if any(_fault(output, line) for line in output.lines if _MAYBE.search(line.text)) else NO
+    return CERTAIN if any(_fault(output, line) for line in _candidates(output)) else NO
 
 
 def parse(output: Output) -> Parsed:
     """The faults in order, each once, with the bus identifier or the code where the sentence has one."""
     faults: list[ToolFault] = []
     library: Software | None = None
-    for line in output.lines:
-        if version := LIBRARY_VERSION.search(line.text):
-            reading = Reading(output)
-            reading.put("library_version", version[1], line)
-            library = library or reading.made(Software)
-        elif _MAYBE.search(line.text) and len(faults) < _MOST_FAULTS and (fault := _fault(output, line)):
+    for line, version in output.matching(LIBRARY_VERSION):
+        reading = Reading(output)
+        reading.put("library_version", version[1], line)
+        library = reading.made(Software)
+        break
+    for line in _candidates(output):
+        if len(faults) < _MOST_FAULTS and (fault := _fault(output, line)):
             faults.append(fault)
     if library and library.library_version and faults:
         faults = [
@@ -64,6 +68,12 @@ def parse(output: Output) -> Parsed:
         faults = [faults[0].model_copy(update={"code": output.exit_code})]
     evidence = Evidence(faults=tuple(faults), software=library or _cuda(output), looked_for=frozenset({"faults"}))
     return Parsed(evidence)
+
+
+def _candidates(output: Output) -> Iterator[Line]:
+    """Lines that may be a fault; of a log of nothing else, the first ones."""
+    lines = (line for line in output.lines if _MAYBE.search(line.text))
+    return islice(lines, _MOST_CANDIDATES)
 
 
 def _fault(output: Output, line: Line) -> ToolFault | None:

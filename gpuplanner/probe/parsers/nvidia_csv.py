@@ -13,6 +13,8 @@ _MAYBE_HEADER = re.compile(_HEADER_START)
 _ANYWHERE = re.compile(f"^{_HEADER_START}", re.MULTILINE)
 _SENTENCE = "Unable to determine the device handle"
 _MOST_COLUMNS = 500
+_MOST_HEADERS = 20_000
+"""Lines that are tried as a header."""
 
 
 @dataclass
@@ -67,8 +69,13 @@ def tables(output: Output, known: Collection[str], switch: str, wide: str = "") 
         inside = True
     elif not _ANYWHERE.search(output.text):
         return []
+    tried = 0
     for line in output.lines:
-        if _MAYBE_HEADER.match(line.text) and (names := header_names(line, known)):
+        names = None
+        if tried < _MOST_HEADERS and _MAYBE_HEADER.match(line.text):
+            tried += 1
+            names = header_names(line, known)
+        if names:
             inside = True
             if not found or found[-1].names != names:
                 found.append(Table(names, line))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from gpuplanner.probe.output import Line, Output
 
-MOST_SAMPLES = 200_000
-"""Rows that are read of one output: 8 GPUs at 10 a second take two thirds of an hour."""
+MOST_SAMPLES = 100_000
+"""Rows that are read of one output: 8 GPUs at one a second take three hours."""
 
 _HEADER = re.compile(r"^#[ \t]{0,20}(?:Date[ ,\t]{1,20})?(?:Time[ ,\t]{1,20})?gpu[ ,\t]", re.MULTILINE)
 _ROW = re.compile(r"[ \t]{0,40}\d")

@@ -8,7 +8,7 @@ from gpuplanner.probe.evidence.record import Lacking
 from gpuplanner.probe.evidence.software import Software
 from gpuplanner.probe.output import Line, Output
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
-from gpuplanner.probe.parsers.nvidia_values import Head, bus_id, count, each_once, mib, name, set_or_not
+from gpuplanner.probe.parsers.nvidia_values import MOST_GPUS, Head, bus_id, count, each_once, mib, name, set_or_not
 from gpuplanner.probe.values import Reading, lacking, number, words
 
 _HEAD = re.compile(
@@ -30,6 +30,8 @@ _PROCESS = re.compile(
     r"\|[ \t]{1,20}(\d{1,4})(?:[ \t]{1,20}(N/A|\d{1,4})[ \t]{1,20}(N/A|\d{1,4}))?[ \t]{1,40}(\d{1,10})"
     r"(?:[ \t]{1,20}([CGM](?:\+[CGM])?))?[ \t]{1,40}(\S.{0,200}?)[ \t]{1,80}(\d{1,10}M(?:iB|B)|N/A)[ \t]{0,20}\|?$"
 )
+_MOST_PARTS = 20_000
+"""Slices and processes that are read."""
 _OF_A_HOST = "vGPU ID"
 """The table of `nvidia-smi vgpu` has the same head."""
 _COMPUTE_MODES = {"E. Process": "Exclusive_Process", "E. Thread": "Exclusive_Thread"}
@@ -52,13 +54,16 @@ def parse(output: Output) -> Parsed:
 
 
 class _Table:
-    """Reads line after line; the two or three rows of a GPU belong to the row that gave its index."""
+    """Reads line after line; the two or three rows of a GPU belong to the row that gave its index.
+
+    A table printed again and again, as by a loop, counts once.
+    """
 
     def __init__(self, output: Output) -> None:
         self._output = output
         self._head = Head(output)
         self._gpu: Reading | None = None
-        self._gpus: list[Reading] = []
+        self._gpus: dict[tuple[str, str], Reading] = {}
         self._slices: list[MigDevice] = []
         self._processes: list[Process] = []
         self._software: Software | None = None
@@ -92,8 +97,11 @@ class _Table:
         self._software = self._software or self._head.software()
 
     def _new_gpu(self, first: re.Match[str], place: re.Match[str], ecc: str, line: Line) -> None:
-        gpu = self._gpu = Reading(self._output)
-        self._gpus.append(gpu)
+        key = (first[1], place[1])
+        if key in self._gpus or len(self._gpus) > MOST_GPUS:
+            self._gpu = None
+            return
+        gpu = self._gpu = self._gpus[key] = Reading(self._output)
         gpu.take("index", first[1], count, line)
         gpu.take("name", first[2], name, line)
         if first[3] in {"WDDM", "TCC", "MCDM"}:
@@ -134,7 +142,7 @@ class _Table:
             gpu.take("compute_mode", _COMPUTE_MODES.get(use[2].strip(), use[2]), words, line)
 
     def _slice(self, cells: list[str], line: Line) -> None:
-        if not (place := _SLICE.match(cells[0])):
+        if len(self._slices) == _MOST_PARTS or not (place := _SLICE.match(cells[0])):
             return
         part = Reading(self._output)
         for field, text in zip(
@@ -152,7 +160,7 @@ class _Table:
         if "Processes:" in text:
             self._processes_shown = True
             self._gpu = None
-        elif self._processes_shown and (row := _PROCESS.match(text)):
+        elif self._processes_shown and len(self._processes) < _MOST_PARTS and (row := _PROCESS.match(text)):
             index, instance, compute, pid, kind, program, memory = row.groups()
             process = Reading(self._output)
             process.take("gpu_index", index, count, line)
@@ -169,7 +177,7 @@ class _Table:
             self._processes.append(process.made(Process))
 
     def parsed(self) -> Parsed:
-        gpus, problems = each_once(gpu.made(Gpu, vendor="nvidia") for gpu in self._gpus)
+        gpus, problems = each_once(gpu.made(Gpu, vendor="nvidia") for gpu in self._gpus.values())
         looked_for = {"gpus"} | ({"processes"} if self._processes_shown else set())
         evidence = Evidence(
             gpus=gpus,

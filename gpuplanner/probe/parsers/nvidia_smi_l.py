@@ -6,6 +6,7 @@ from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.gpu import Gpu, MigDevice
 from gpuplanner.probe.output import Output
 from gpuplanner.probe.parsers import CERTAIN, LIKELY, NO, Parsed, Parser
+from gpuplanner.probe.parsers.nvidia_values import MOST_GPUS, each_once
 from gpuplanner.probe.values import Reading, whole, words
 
 _GPU = re.compile(r"^[ \t]*GPU[ \t]+(\d{1,4}):[ \t]+(.{1,200}?)[ \t]+\(UUID:[ \t]*([\w-]{1,80})\)[ \t]*$")
@@ -13,6 +14,7 @@ _MIG = re.compile(
     r"^[ \t]+MIG[ \t]+([\w.+]{1,40})[ \t]+Device[ \t]+(\d{1,3}):[ \t]+\(UUID:[ \t]*([\w/-]{1,120})\)[ \t]*$"
 )
 
+_MOST_SLICES = 20_000
 _OF_LINKS = re.compile(r"^[ \t]{0,40}(?:Link \d|NVML:|Nvlink |Device does not have)", re.IGNORECASE)
 
 
@@ -35,23 +37,29 @@ def recognise(output: Output) -> int:
 
 
 def parse(output: Output) -> Parsed:
-    """GPUs with index, name and UUID; slices with their profile, and the GPU that they are of."""
-    gpus, slices = [], []
+    """GPUs with index, name and UUID; slices with their profile, and the GPU that they are of. A line counts once."""
+    gpus: dict[str, Gpu] = {}
+    slices: dict[tuple[int | None, str], MigDevice] = {}
     index = None
     for line in output.lines:
-        reading = Reading(output)
+        text = line.text.strip()
         if match := _GPU.match(line.text):
             index = int(match[1])
-            reading.take("index", match[1], whole, line)
-            reading.take("name", match[2], words, line)
-            reading.take("uuid", match[3], words, line)
-            gpus.append(reading.made(Gpu, vendor="nvidia"))
-        elif match := _MIG.match(line.text):
+            if text not in gpus and len(gpus) <= MOST_GPUS:
+                reading = Reading(output)
+                reading.take("index", match[1], whole, line)
+                reading.take("name", match[2], words, line)
+                reading.take("uuid", match[3], words, line)
+                gpus[text] = reading.made(Gpu, vendor="nvidia")
+        elif (match := _MIG.match(line.text)) and (index, text) not in slices and len(slices) < _MOST_SLICES:
+            reading = Reading(output)
             reading.take("profile", match[1], words, line)
             reading.take("device_index", match[2], whole, line)
             reading.take("uuid", match[3], words, line)
-            slices.append(reading.made(MigDevice, gpu_index=index))
-    return Parsed(Evidence(gpus=tuple(gpus), mig_devices=tuple(slices), looked_for=frozenset({"gpus"})))
+            slices[index, text] = reading.made(MigDevice, gpu_index=index)
+    kept, problems = each_once(gpus.values())
+    found = Evidence(gpus=kept, mig_devices=tuple(slices.values()), looked_for=frozenset({"gpus"}))
+    return Parsed(found, problems)
 
 
 PARSER = Parser("nvidia-smi-L", recognise, parse)

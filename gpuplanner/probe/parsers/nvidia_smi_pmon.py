@@ -30,20 +30,21 @@ def recognise(output: Output) -> int:
 def parse(output: Output) -> Parsed:
     """Processes and the indices of their GPUs; a GPU without a process is a row of dashes."""
     processes: dict[tuple[str, str], Reading] = {}
-    gpus: list[Gpu] = []
+    gpus: dict[str, Gpu] = {}
     for at, row in enumerate(rows(output, processes=True)):
-        index, pid = row.cells.get("gpu", ""), row.cells.get("pid", "")
-        gpu = Reading(output)
-        gpu.take("index", index, count, row.line)
         if at == MOST_SAMPLES:
             break
-        gpus.append(gpu.made(Gpu, vendor="nvidia"))
+        index, pid = row.cells.get("gpu", ""), row.cells.get("pid", "")
+        if index not in gpus:
+            gpu = Reading(output)
+            gpu.take("index", index, count, row.line)
+            gpus[index] = gpu.made(Gpu, vendor="nvidia")
         if lacking(pid) is not None:
             continue
         reading = processes.setdefault((index, pid), Reading(output))
         for column, cell in row.cells.items():
             reading.of(_COLUMNS, column, cell, row.line)
-    kept, problems = each_once(gpus)
+    kept, problems = each_once(gpus.values())
     running = tuple(reading.made(Process) for reading in processes.values())
     return Parsed(Evidence(gpus=kept, processes=running, looked_for=frozenset({"processes"})), problems)
 

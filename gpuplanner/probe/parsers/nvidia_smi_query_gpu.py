@@ -29,6 +29,7 @@ _EVIDENT: tuple[tuple[str, re.Pattern[str], Callable[[str], Any]], ...] = (
     ("pstate", re.compile(r"P\d{1,2}$"), words),
     ("driver_version", re.compile(r"\d{3}\.\d{2,3}\.\d{2}$"), version),
 )
+_NAMING = frozenset({"index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id", "serial", "gpu_serial"})
 _MOST_ROWS_OF_FORM = 20_000
 
 
@@ -48,8 +49,7 @@ def parse(output: Output) -> Parsed:
     for table in _tables(output):
         if _of_apps(table):
             continue
-        for line, cells in table.rows:
-            trees.append(_gpu(output, table, line, cells))
+        trees += [_gpu(output, table, line, cells) for line, cells in _once(table)]
         last = output.lines[-1].number
         for line, cells in table.odd:
             if line.number == last and 1 < len(cells) < len(table.names):
@@ -65,6 +65,18 @@ def parse(output: Output) -> Parsed:
     kept, more = each_once(gpu for gpu in gpus if gpu.read() or gpu.absent)
     evidence = Evidence(gpus=kept, software=_software(kept), looked_for=frozenset({"gpus"}))
     return Parsed(evidence, (*problems, *more))
+
+
+def _once(table: Table) -> list[tuple[Line, list[str]]]:
+    """The first row of each GPU, by what names it; a query in a loop prints one many times."""
+    naming = [at for at, column in enumerate(table.names) if column in _NAMING]
+    rows: dict[tuple[str, ...], tuple[Line, list[str]]] = {}
+    for line, cells in table.rows:
+        key = tuple(cells[at] for at in naming) if naming else (str(line.number),)
+        rows.setdefault(key, (line, cells))
+        if len(rows) > MOST_GPUS:
+            break
+    return list(rows.values())
 
 
 def _tables(output: Output) -> list[Table]:

@@ -1,6 +1,7 @@
 """`nvidia-smi topo`: the matrix of paths (`-m`) and of peer-to-peer (`-p2p …`), with tabs or spaces. Judges nothing."""
 
 import re
+from collections.abc import Iterator
 from typing import Any, get_args
 
 from gpuplanner.messages import msg
@@ -26,17 +27,24 @@ _ASKED = re.compile(r"topo[ \t]{1,10}(?:-p2p|--p2pstatus)[ \t=]{1,10}([rwnap])\b
 _CAPABILITY = {"r": "p2p read", "w": "p2p write", "n": "p2p nvlink", "a": "p2p atomics", "p": "p2p prop"}
 _KINDS = get_args(PathMatrix.model_fields["kind"].annotation)
 _MOST_DEVICES = 200
+_MOST_MATRICES = 200
 
 
 def recognise(output: Output) -> int:
     """Certain by a header of GPUs with a row of paths below."""
-    return CERTAIN if "GPU" in output.text and _read(output)[0] else NO
+    return CERTAIN if "GPU" in output.text and any(matrix.rows for matrix in _matrices(output)) else NO
 
 
 def parse(output: Output) -> Parsed:
     """All matrices, with affinities and the names of the adapters where a legend gives them."""
-    matrices, problems = _read(output)
-    return Parsed(Evidence(matrices=tuple(matrices), looked_for=frozenset({"matrices"})), tuple(problems))
+    whole = [matrix for matrix in _matrices(output) if matrix.rows]
+    problems = [
+        Problem(matrix.last.number, msg("probe.nvidia.topo_cut", rows=len(missing)))
+        for matrix in whole
+        if (missing := [column for column in matrix.columns if column.startswith("GPU") and column not in matrix.rows])
+    ]
+    matrices = tuple(matrix.made(output) for matrix in whole)
+    return Parsed(Evidence(matrices=matrices, looked_for=frozenset({"matrices"})), tuple(problems))
 
 
 class _Matrix:
@@ -84,28 +92,30 @@ class _Matrix:
         )
 
 
-def _read(output: Output) -> tuple[list[PathMatrix], list[Problem]]:
-    matrices: list[_Matrix] = []
-    asked: str | None = None
-    if match := _ASKED.search(" ".join(output.command)[:400]):
-        asked = _CAPABILITY[match[1]]
+def _matrices(output: Output) -> Iterator[_Matrix]:
+    """The matrices in order, each when it is complete."""
+    matrix: _Matrix | None = None
+    asked = _capability(" ".join(output.command)[:400])
+    begun = 0
     for line in output.lines:
-        if _HEADER.match(line.text):
-            matrices.append(_Matrix(line, asked))
-            asked = None
-        elif "topo" in line.text and (match := _ASKED.search(line.text)):
-            asked = _CAPABILITY[match[1]]
-        elif matrices and (match := _ROW.match(line.text)):
-            matrices[-1].row(match[1], match[2], line)
-        elif matrices and (match := _NIC.match(line.text)):
-            matrices[-1].nics[match[1]] = match[2]
-    whole = [matrix for matrix in matrices if matrix.rows]
-    problems = [
-        Problem(matrix.last.number, msg("probe.nvidia.topo_cut", rows=len(missing)))
-        for matrix in whole
-        if (missing := [column for column in matrix.columns if column.startswith("GPU") and column not in matrix.rows])
-    ]
-    return [matrix.made(output) for matrix in whole], problems
+        if begun < _MOST_MATRICES and _HEADER.match(line.text):
+            if matrix is not None:
+                yield matrix
+            matrix, asked = _Matrix(line, asked), None
+            begun += 1
+        elif "topo" in line.text and (capability := _capability(line.text)):
+            asked = capability
+        elif matrix is not None and (match := _ROW.match(line.text)):
+            matrix.row(match[1], match[2], line)
+        elif matrix is not None and (match := _NIC.match(line.text)):
+            matrix.nics[match[1]] = match[2]
+    if matrix is not None:
+        yield matrix
+
+
+def _capability(text: str) -> str | None:
+    match = _ASKED.search(text)
+    return _CAPABILITY[match[1]] if match else None
 
 
 PARSER = Parser("nvidia-smi-topo", recognise, parse)

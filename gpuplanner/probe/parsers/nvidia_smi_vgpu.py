@@ -7,7 +7,17 @@ from gpuplanner.probe.evidence.gpu import Gpu, VirtualGpu
 from gpuplanner.probe.output import Line, Output
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
 from gpuplanner.probe.parsers.nvidia_labels import Convert
-from gpuplanner.probe.parsers.nvidia_values import Head, bus_id, count, each_once, mib, name, plain_label, version
+from gpuplanner.probe.parsers.nvidia_values import (
+    MOST_GPUS,
+    Head,
+    bus_id,
+    count,
+    each_once,
+    mib,
+    name,
+    plain_label,
+    version,
+)
 from gpuplanner.probe.values import Reading, words
 
 _GPU = re.compile(r"^[ \t]{0,20}GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])[ \t]{0,10}$")
@@ -22,6 +32,7 @@ _VROW = re.compile(
     r"^[ \t]{0,20}\|[ \t]{1,20}(\d{5,12})[ \t]{1,20}(\S[^|]{0,60}?)[ \t]{0,60}\|[ \t]{0,20}\S{1,40}[ \t]{1,20}"
     r"(\S[^|]{0,60}?)[ \t]{0,60}\|"
 )
+_MOST_VGPUS = 10_000
 _LEAVES: dict[str, tuple[str, Convert]] = {
     "vgpu_name": ("name", name),
     "vgpu_uuid": ("uuid", words),
@@ -64,6 +75,8 @@ class _Host:
         self._section = ""
 
     def read(self, line: Line) -> None:
+        if len(self._gpus) > MOST_GPUS or len(self._vgpus) > _MOST_VGPUS:
+            return
         if gpu := _GPU.match(line.text):
             self._new_gpu(None, gpu[1], line)
         elif kind := _TYPE.match(line.text):
