@@ -17,6 +17,8 @@ LONGEST_LINE = 16_000
 """Characters of a line: the header of all fields of `nvidia-smi --query-gpu` has 7,639; what is much longer is no
 table but somebody's attack or a binary."""
 MOST_LINES = 1_000_000
+_LOOKED_AT = 2_000
+"""Lines that show whether a launcher marks all of them."""
 
 _ESCAPES = re.compile(
     # Colours, cursor movements, window titles and what else a terminal obeys (ECMA-48, xterm's OSC).
@@ -24,7 +26,7 @@ _ESCAPES = re.compile(
     r"|\x9b[0-?]{0,64}[ -/]{0,8}[@-~]"
 )
 _RANK = re.compile(r"^[ \t]{0,20}(?:\[\d{1,6},\d{1,6}\]<std(?:out|err)>:|\d{1,6}: {1,2}(?=[#\d ]))")
-"""How mpirun and srun mark the lines of a rank."""
+"""How mpirun and srun mark the lines of a rank; only where most lines have such a mark is it one."""
 _PROMPT = re.compile(
     r"^(?:\([\w.-]{1,40}\) )?(?:[\w.-]{1,64}@[\w.-]{1,64}[: ][^$#\n]{0,200}[$#]|[$#]) (?P<command>[\w./-].*)$"
 )
@@ -67,7 +69,11 @@ class Output:
         pieces = self.text.split("\n", MOST_LINES)[:MOST_LINES]
         if pieces and not pieces[-1]:
             pieces.pop()
-        return tuple(Line(at, _RANK.sub("", piece)[:LONGEST_LINE]) for at, piece in enumerate(pieces, 1))
+        filled = [piece for piece in pieces[:_LOOKED_AT] if piece.strip()]
+        marked = sum(1 for piece in filled if _RANK.match(piece))
+        if marked * 2 > len(filled):
+            pieces = [_RANK.sub("", piece) for piece in pieces]
+        return tuple(Line(at, piece[:LONGEST_LINE]) for at, piece in enumerate(pieces, 1))
 
     @cached_property
     def typed(self) -> tuple[str, ...]:

@@ -29,7 +29,14 @@ def test_a_progress_bar_leaves_its_last_state():
 
 @pytest.mark.parametrize("mark", ["0: ", "[1,0]<stdout>:", "   [1,12]<stderr>:"])
 def test_the_mark_of_a_rank_is_taken_away(mark):
-    assert Output.of(f"{mark}# nThread 1", "x").lines[0].text == "# nThread 1"
+    made = Output.of(f"{mark}# nThread 1\n{mark}  8 2\nother\n", "x")
+    assert [line.text for line in made.lines][::2] == ["# nThread 1", "other"]
+
+
+def test_a_table_whose_rows_have_numbers_is_no_launcher():
+    text = "node distances:\nnode   0   1\n  0:  10  21\n"
+    assert Output.of(text, "x").text == text
+    assert [line.text for line in Output.of(text, "x").lines][-1] == "  0:  10  21"
 
 
 def test_a_line_that_only_looks_like_a_rank_stays():

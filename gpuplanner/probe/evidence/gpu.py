@@ -23,7 +23,10 @@ class MigDevice(Record):
 
 
 class MigProfile(Record):
-    """A size of slice that a GPU can be cut into (`nvidia-smi mig -lgip`). `free`, `total`: how many of it."""
+    """A size of slice that a GPU can be cut into (`nvidia-smi mig -lgip`). `free`, `total`: how many of it.
+
+    `placements`: the memory slices at which one may begin, each taking `placement_size` of them.
+    """
 
     gpu_index: int | None = None
     profile: str | None = None
@@ -33,6 +36,8 @@ class MigProfile(Record):
     memory_gib: float | None = None
     multiprocessors: int | None = None
     peer_to_peer: bool | None = None
+    placements: tuple[int, ...] = ()
+    placement_size: int | None = None
 
 
 class VirtualGpu(Record):

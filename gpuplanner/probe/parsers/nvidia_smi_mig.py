@@ -1,4 +1,4 @@
-"""`nvidia-smi mig`: the sizes of slices that a GPU offers (-lgip) and the instances made (-lgi, -lci)."""
+"""`nvidia-smi mig`: the sizes of slices that a GPU offers (-lgip, -lgipp) and the instances made (-lgi, -lci)."""
 
 import re
 
@@ -15,6 +15,9 @@ _PROFILE = re.compile(
     r"\|[ \t]{1,10}(\d{1,4})[ \t]{1,10}MIG (\S{1,30})[ \t]{1,20}(\d{1,4})[ \t]{1,20}(\d{1,4})/(\d{1,4})[ \t]{1,20}"
     r"(\d{1,6}(?:\.\d{1,4})?)[ \t]{1,20}(Yes|No)[ \t]{1,20}(\d{1,5})[ \t]"
 )
+_PLACEMENTS = re.compile(
+    r"^[ \t]{0,20}GPU[ \t]{1,5}(\d{1,4}) Profile ID[ \t]{1,5}(\d{1,4}) Placements? ?: \{([\d,]{0,200})\}:(\d{1,3})"
+)
 _INSTANCE = re.compile(r"\|[ \t]{1,10}(\d{1,4})[ \t]{1,10}MIG (\S{1,30})[ \t]{1,20}\d{1,4}[ \t]{1,20}(\d{1,4})[ \t|]")
 _COMPUTE = re.compile(
     r"\|[ \t]{1,10}(\d{1,4})[ \t]{1,10}(\d{1,4})[ \t]{1,10}MIG (\S{1,30})[ \t]{1,20}\d{1,4}[ \t]{1,20}(\d{1,4})[ \t|]"
@@ -23,6 +26,8 @@ _COMPUTE = re.compile(
 
 def recognise(output: Output) -> int:
     """Certain by the title of one of the tables."""
+    if "Profile ID" in output.text and output.has(_PLACEMENTS):
+        return CERTAIN
     if "MIG" not in output.text:
         return NO
     return CERTAIN if _TITLE.search(output.text) or output.has(_NONE) else NO
@@ -37,6 +42,9 @@ def parse(output: Output) -> Parsed:
     for line in output.lines:
         if title := _TITLE.search(line.text):
             table = title[1]
+        elif match := _PLACEMENTS.match(line.text):
+            profiles.append(_placed(output, match, line))
+            gpus.append(_gpu(output, match, line))
         elif table == "GPU instance profiles" and (match := _PROFILE.search(line.text)):
             profiles.append(_profile(output, match, line))
             gpus.append(_gpu(output, match, line))
@@ -69,6 +77,15 @@ def _gpu(output: Output, match: re.Match[str], line: Line) -> Gpu:
     reading = Reading(output)
     reading.take("index", match[1], count, line)
     return reading.made(Gpu, vendor="nvidia")
+
+
+def _placed(output: Output, match: re.Match[str], line: Line) -> MigProfile:
+    reading = Reading(output)
+    reading.take("gpu_index", match[1], count, line)
+    reading.take("profile_id", match[2], count, line)
+    reading.put("placements", tuple(int(start[:6]) for start in match[3].split(",") if start), line)
+    reading.take("placement_size", match[4], count, line)
+    return reading.made(MigProfile)
 
 
 def _profile(output: Output, match: re.Match[str], line: Line) -> MigProfile:

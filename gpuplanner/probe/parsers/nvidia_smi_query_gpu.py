@@ -49,7 +49,7 @@ def parse(output: Output) -> Parsed:
     for table in _tables(output):
         if _of_apps(table):
             continue
-        trees += [_gpu(output, table, line, cells) for line, cells in _once(table)]
+        trees += _once(output, table)
         last = output.lines[-1].number
         for line, cells in table.odd:
             if line.number == last and 1 < len(cells) < len(table.names):
@@ -67,16 +67,20 @@ def parse(output: Output) -> Parsed:
     return Parsed(evidence, (*problems, *more))
 
 
-def _once(table: Table) -> list[tuple[Line, list[str]]]:
-    """The first row of each GPU, by what names it; a query in a loop prints one many times."""
+def _once(output: Output, table: Table) -> list[GpuTree]:
+    """The first row of each GPU, by what names it; a query in a loop prints one many times.
+
+    Of the later rows only that it no longer answers is taken.
+    """
     naming = [at for at, column in enumerate(table.names) if column in _NAMING]
-    rows: dict[tuple[str, ...], tuple[Line, list[str]]] = {}
+    trees: dict[tuple[str, ...], GpuTree] = {}
     for line, cells in table.rows:
         key = tuple(cells[at] for at in naming) if naming else (str(line.number),)
-        rows.setdefault(key, (line, cells))
-        if len(rows) > MOST_GPUS:
-            break
-    return list(rows.values())
+        if key in trees:
+            trees[key].answered(line.text, line)
+        elif len(trees) <= MOST_GPUS:
+            trees[key] = _gpu(output, table, line, cells)
+    return list(trees.values())
 
 
 def _tables(output: Output) -> list[Table]:
@@ -98,6 +102,7 @@ def _gpu(output: Output, table: Table, line: Line, cells: list[str]) -> GpuTree:
         family = column.split(".", 1)[0]
         if column in GPU_NAMES:
             tree.reading.of(GPU_NAMES, column, cell, line)
+            tree.answered(cell, line)
         elif family in OTHER_FAMILIES:
             tree.take(column.split("."), cell, line)
     return tree

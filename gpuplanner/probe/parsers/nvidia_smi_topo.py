@@ -12,7 +12,9 @@ from gpuplanner.probe.output import Line, Output
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser, Problem
 from gpuplanner.probe.values import Reading, lacking
 
-_HEADER = re.compile(r"^[ \t]{1,80}GPU\d{1,4}(?:[ \t]{1,40}(?:GPU\d|NIC\d|mlx|CPU |NUMA ).*|[ \t]{0,40})$")
+_HEADER = re.compile(
+    r"^(?:[ \t]{0,80}GPU\d{1,4}[ \t]{1,40}(?:GPU\d|NIC\d|mlx|CPU |NUMA ).*|[ \t]{1,80}GPU\d{1,4}[ \t]{0,40})$"
+)
 _DEVICE = re.compile(r"(?:GPU|NIC)\d{1,4}$|(?:mlx|bnxt|rocep|qedr|hns|efa|irdma|mana)[\w.]{1,40}$")
 _ROW = re.compile(
     r"^[ \t]{0,80}((?:GPU|NIC)\d{1,4}|(?:mlx|bnxt|rocep|qedr|hns|efa|irdma|mana)[\w.]{1,40})[ \t]{1,80}(\S.*)$"

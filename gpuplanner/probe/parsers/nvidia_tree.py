@@ -49,6 +49,7 @@ _SUMS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ),
     ),
 )
+_SILENT = (("GPU is lost", "lost"), ("GPU requires reset", "needs reset"))
 _LICENCE = re.compile(r"(.{1,60}?)\s{0,4}\(Expiry: ?([^)]{1,80})\)$")
 
 
@@ -78,9 +79,16 @@ class GpuTree:
         """What follows below `processes` is of the next process."""
         self._processes.append(Reading(self._output))
 
+    def answered(self, text: str, line: Line) -> None:
+        """Note that the GPU itself does not answer, where a value's place says so."""
+        for sign, state in _SILENT:
+            if sign in text:
+                self.reading.put("state", state, line)
+
     def take(self, path: Sequence[str], text: str, line: Line) -> bool:
         """Read a leaf. False when nothing here knows its path."""
         key = "/".join(path)
+        self.answered(text, line)
         if key in FIELDS:
             field, convert = FIELDS[key]
             self.reading.take(field, text, convert, line)

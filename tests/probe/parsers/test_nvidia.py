@@ -1,15 +1,12 @@
-"""NVIDIA's tools: own recordings with what they say, checked by hand; and what a recording of a file cannot show."""
+"""NVIDIA's tools: what a recording of a file cannot show."""
 
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from gpuplanner.probe.evidence import Evidence
-from gpuplanner.probe.evidence.record import Record
-from gpuplanner.probe.inspecting import Inspection, inspect
+from gpuplanner.probe.inspecting import inspect
 from gpuplanner.probe.output import Output
 from gpuplanner.probe.parsers import nvidia_smi_dmon
 from gpuplanner.probe.parsers.nvidia_values import (
@@ -22,62 +19,15 @@ from gpuplanner.probe.parsers.nvidia_values import (
     virtualization,
 )
 from gpuplanner.probe.values import UnreadableError
+from tests.probe.said import DATA, expected, read
 
-DATA = Path(__file__).resolve().parents[2] / "data" / "probe"
-EXPECTED: dict[str, dict[str, Any]] = yaml.safe_load((DATA / "nvidia.yaml").read_text(encoding="utf-8"))
+EXPECTED = expected("nvidia")
 CORPUS = Path(__file__).resolve().parents[4] / "shared" / "corpus"
 HEAD = "| NVIDIA-SMI {0}   Driver Version: {0}   CUDA Version: 12.4 |\n"
 ROW = (
     "|   {0}  NVIDIA A10   On  | 00000000:0{0}:00.0 Off |  0 |\n"
     "| N/A 30C P8 20W / 150W | 1MiB / 23028MiB | 0% Default |\n"
 )
-
-
-def read(text: str | bytes, **known: Any) -> Inspection:
-    return inspect(Output.of(text, "pasted", **known))
-
-
-def plain(value: Any) -> Any:
-    if isinstance(value, Record):
-        reasons = {name: lack.reason.value for name, lack in value.absent.items()}
-        return {**plain(value.read()), **({"absent": reasons} if reasons else {})}
-    if isinstance(value, tuple):
-        return [plain(each) for each in value]
-    return {key: plain(each) for key, each in value.items()} if isinstance(value, dict) else value
-
-
-def said(inspection: Inspection) -> dict[str, Any]:
-    """All that an inspection says, as `nvidia.yaml` has it."""
-    shown: dict[str, Any] = {"tool": inspection.tool}
-    if inspection.problems:
-        shown["problems"] = [f"{problem.line}: {problem.message.id}" for problem in inspection.problems]
-    for section in Evidence.model_fields:
-        value = getattr(inspection.evidence, section)
-        if section != "looked_for" and value:
-            shown[section] = plain(value if isinstance(value, tuple) else (value,))
-    return shown
-
-
-@pytest.mark.parametrize("file", EXPECTED)
-def test_an_own_recording_says_what_was_checked_by_hand(file: str) -> None:
-    assert said(inspect(Output.of((DATA / file).read_bytes(), file))) == EXPECTED[file]
-
-
-def test_each_own_recording_is_expected() -> None:
-    folders = {file.split("/")[0] for file in EXPECTED}
-    assert {f"{folder}/{path.name}" for folder in folders for path in (DATA / folder).iterdir()} == set(EXPECTED)
-
-
-@pytest.mark.parametrize("file", EXPECTED)
-def test_each_value_names_the_line_it_stands_in(file: str) -> None:
-    output = Output.of((DATA / file).read_bytes(), file)
-    evidence = inspect(output).evidence
-    sections = [getattr(evidence, section) for section in Evidence.model_fields]
-    records = [each for section in sections for each in (section if isinstance(section, tuple) else (section,))]
-    for record in (each for each in records if isinstance(each, Record)):
-        for seen in (*record.seen.values(), *(lack.seen for lack in record.absent.values())):
-            assert seen.source == file
-            assert seen.text == output.lines[seen.line - 1].text.strip()[:300]
 
 
 def test_each_table_gives_its_own_driver_to_its_gpus() -> None:
