@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpuplanner.cli.context import Context
+from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.explain_command import derivation_data, named_figures
 from gpuplanner.cli.main import main
 from gpuplanner.figures import Argument, Formula, Step, exact
@@ -73,3 +73,10 @@ def test_a_full_disk_is_json_beside_the_output(words: str) -> None:
     done = subprocess.run(["sh", "-c", command], check=False, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert json.loads(done.stderr)["error"]["message"]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_what_is_no_json_is_never_printed_as_such(value: float, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        print_json({"value": value})
+    assert capsys.readouterr().out == ""
