@@ -52,15 +52,20 @@ def gone(application: QApplication) -> None:
         application.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
-@pytest.fixture(autouse=True)
-def _garbage_stays_in_this_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a test leaves is collected here and now, and not by a thread of the tests that follow.
+@pytest.fixture(scope="module")
+def _frozen() -> None:
+    """What is there before the tests of a file (modules, catalogs) is large, and is not looked through each time.
 
-    What was there before it (the modules, all tests, the catalogs) is large, and is not looked through each time.
+    Not before each test: a page that is still to be deleted would stay for ever.
     """
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _garbage_stays_in_this_thread(_frozen: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a test leaves is collected here and now, and not by a thread of the tests that follow."""
     monkeypatch.setattr(Collector, "settle", lambda _collector: None)
     gc.disable()
-    gc.freeze()
     yield
     gc.enable()
     gc.collect()
