@@ -102,6 +102,7 @@ def _inspect(parser: Parser, text: Text) -> None:
 
 def _probe(parser: Parser, text: Text) -> None:
     parser.add_argument("target", nargs="?", metavar="TARGET", help=text("cli.help.probe_target"))
+    parser.add_argument("--test", action="store_true", help=text("cli.help.probe_test"))
     parser.add_argument("--commands", action="store_true", help=text("cli.help.probe_commands"))
     parser.add_argument("--save", type=Path, metavar="FILE", help=text("cli.help.probe_save"))
 

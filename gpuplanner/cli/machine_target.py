@@ -12,6 +12,7 @@ from typing import Any
 from gpuplanner.cli.columns import safe
 from gpuplanner.cli.context import Context
 from gpuplanner.probe.commands import Command
+from gpuplanner.probe.connecting import ConnectionTest, StepState
 from gpuplanner.probe.results import Run
 from gpuplanner.probe.running import Collected, probe
 from gpuplanner.probe.transports import Began, Event, Lost, Transport
@@ -28,6 +29,12 @@ def transport_to(target: str) -> Transport:
     if target in HERE:
         return LocalTransport()
     return SshTransport(target, _answerer() if sys.stdin is not None and sys.stdin.isatty() else None)
+
+
+def test_connection(target: str, told: Callable[[StepState], None]) -> bool:
+    """Try each step on the way to a machine; whether it can be used."""
+    answerer = _answerer() if sys.stdin is not None and sys.stdin.isatty() else None
+    return asyncio.run(ConnectionTest(target, told).run(answerer))
 
 
 def run_probe(transport: Transport, commands: Sequence[Command], context: Context) -> Run:

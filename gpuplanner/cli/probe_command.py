@@ -6,9 +6,10 @@ from pathlib import Path
 
 from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.inspect_command import evidence_lines
-from gpuplanner.cli.machine_target import run_probe, transport_to
+from gpuplanner.cli.machine_target import HERE, run_probe, test_connection, transport_to
 from gpuplanner.messages import InputError, msg, shortened
 from gpuplanner.probe.commands import READ_ONLY
+from gpuplanner.probe.connecting import StepState
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.recording import written
 from gpuplanner.probe.results import Run
@@ -22,6 +23,8 @@ def probe_machine(options: argparse.Namespace, context: Context) -> int:
         return 0
     if options.target is None:
         raise InputError(msg("cli.probe.no_target"))
+    if options.test:
+        return _test(options, context)
     _refuse_existing(options.save)
     run = run_probe(transport_to(options.target), READ_ONLY, context)
     if options.save:
@@ -32,6 +35,36 @@ def probe_machine(options: argparse.Namespace, context: Context) -> int:
     else:
         print("\n".join(_lines(run, evidence, context)))
     return 0 if run.whole else 1
+
+
+def _test(options: argparse.Namespace, context: Context) -> int:
+    """Print each step as it ends. Exit code 1 where the machine cannot be used."""
+    if options.target in HERE:
+        raise InputError(msg("cli.probe.test_here"))
+    ended: list[StepState] = []
+
+    def told(state: StepState) -> None:
+        if state.state in {"waiting", "running"}:
+            return
+        ended.append(state)
+        if not options.json:
+            print("\n".join(_step_lines(state, context)), flush=True)
+
+    usable = test_connection(options.target, told)
+    if options.json:
+        steps = [
+            {"step": state.step.value, "state": state.state, "detail": state.detail, "seconds": round(state.seconds, 3),
+             "reason": context.text(state.why) if state.why else None}
+            for state in ended
+        ]  # fmt: skip
+        print_json({"target": options.target, "usable": usable, "steps": steps})
+    return 0 if usable else 1
+
+
+def _step_lines(state: StepState, context: Context) -> list[str]:
+    name, word = context.text(f"probe.step.{state.step.value}"), context.text(f"probe.state.{state.state}")
+    first = f"{name}: {word} · {state.seconds:.1f} s" + (f" · {state.detail}" if state.detail else "")
+    return [first, *([f"  {context.text(state.why)}"] if state.why else [])]
 
 
 def _refuse_existing(path: Path | None) -> None:

@@ -5,7 +5,7 @@ import contextlib
 import json
 import secrets
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -50,12 +50,14 @@ class SshTransport:
 
     `answerer`: who answers the client's questions; without one the client may only do what needs no question.
     `sockets`: where connections are kept for reuse, None to open one each time. `extra`: options in front of the name.
+    `said`: hears what the client itself says, line by line.
     """
 
     name: str
     answerer: Answerer | None = None
     sockets: Sockets | None = None
     extra: tuple[str, ...] = ()
+    said: Callable[[str], None] | None = None
 
     async def collect(self, commands: Sequence[Command], told: Told) -> bool:
         """Run the commands there. Raises InputError with the reason where the machine cannot be reached."""
@@ -70,7 +72,7 @@ class SshTransport:
                 # Without a terminal of ours a client that is too old for SSH_ASKPASS_REQUIRE asks through it too.
                 start_new_session=True,
             )  # fmt: skip
-            session = _Session(self.name, process, commands, told, mark.encode("ascii"), server)
+            session = _Session(self.name, process, commands, told, mark.encode("ascii"), server, self.said)
             return await session.run()
 
 
@@ -79,7 +81,7 @@ class _Session:
 
     def __init__(
         self, target: str, process: asyncio.subprocess.Process, commands: Sequence[Command], told: Told, mark: bytes,
-        server: AskServer | None,
+        server: AskServer | None, heard: Callable[[str], None] | None,
     ) -> None:  # fmt: skip
         self._target = target
         self._process = process
@@ -88,6 +90,7 @@ class _Session:
         self._told = told
         self._mark = mark
         self._server = server
+        self._heard = heard
         self._said = b""
         self._answered = False
 
@@ -196,8 +199,13 @@ class _Session:
             reading.cancel()
 
     async def _listen_to_errors(self) -> None:
+        line = b""
         while piece := await self._errors.read(1 << 14):
             self._said = (self._said + piece)[-LONGEST_SAID:]
+            *ended, line = (line + piece)[-LONGEST_SAID:].split(b"\n")
+            for each in ended:
+                if self._heard is not None:
+                    self._heard(Output.of(each, "ssh").text)
 
     async def _beat(self) -> None:
         while True:

@@ -25,13 +25,16 @@ _FAULTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )
 
 
+_CHATTER = ("debug", "OpenSSH_", "Warning: Permanently", "Authenticated to", "Transferred:", "Bytes per second:")
+"""How lines begin that tell of no fault, those of `-v` among them."""
+
+
 def fault_of(target: str, said: str) -> Message:
     """The reason that a person reads: what happened and what to do, with the client's own last line."""
-    lines = [
-        line for line in said.splitlines() if line.strip() and not line.startswith(("debug", "Warning: Permanently"))
-    ]
+    lines = [line for line in said.splitlines() if line.strip() and not line.startswith(_CHATTER)]
     own = shortened(on_one_line(lines[-1]), 200) if lines else "–"
+    text = "\n".join(lines)
     for pattern, name in _FAULTS:
-        if pattern.search(said):
+        if pattern.search(text):
             return msg(f"probe.ssh.{name}", target=target, said=own)
     return msg("probe.ssh.other", target=target, said=own)
