@@ -56,14 +56,13 @@ def _list(section: str, records: list[Any]) -> list[Any]:
 
 def gpus_joined(gpus: Iterable[Gpu]) -> list[Gpu]:
     """One record a GPU: those that share an identifier and contradict each other in none are of one GPU."""
-    groups: list[list[Gpu]] = []
+    joined: list[Gpu] = []
     for gpu in gpus:
-        group = next((group for group in groups if _same_gpu(_filled(group), gpu)), None)
-        if group is None:
-            groups.append([gpu])
+        at = next((at for at, known in enumerate(joined) if _same_gpu(known, gpu)), None)
+        if at is None:
+            joined.append(gpu)
         else:
-            group.append(gpu)
-    joined = [_filled(group) for group in groups]
+            joined[at] = _filled([joined[at], gpu])
     return sorted(joined, key=lambda gpu: gpu.index if gpu.index is not None else len(joined))
 
 
@@ -89,13 +88,10 @@ def _by_key(records: Iterable[R], keys: tuple[str, ...]) -> list[R]:
 
 def _distinct(records: Iterable[R]) -> list[R]:
     """The same thing said twice, as by a file that was dropped twice, counts once."""
-    kept: list[R] = []
-    contents: list[dict[str, Any]] = []
+    kept: dict[str, R] = {}
     for record in records:
-        if (content := record.read()) not in contents:
-            kept.append(record)
-            contents.append(content)
-    return kept
+        kept.setdefault(repr(record.read()), record)
+    return list(kept.values())
 
 
 def _filled(records: Sequence[R]) -> R:

@@ -1,7 +1,9 @@
+import time
+
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.probe.evidence.host import Cpu, Mount
-from gpuplanner.probe.evidence.measured import Bandwidth
+from gpuplanner.probe.evidence.measured import Bandwidth, Sample
 from gpuplanner.probe.evidence.record import Absent, Lacking, Seen
 from gpuplanner.probe.merging import merged
 
@@ -47,3 +49,10 @@ def test_single_things_are_filled_and_lists_keyed():
 def test_the_same_file_twice_counts_once():
     part = Evidence(bandwidths=(Bandwidth(path="host_to_device", source=0, gb_per_s=25.0),))
     assert merged([part, part]) == part
+
+
+def test_a_long_series_beside_another_output_is_joined_in_a_moment():
+    series = Evidence(samples=tuple(Sample(gpu_index=0, at_s=float(at)) for at in range(20_000)))
+    started = time.perf_counter()
+    assert len(merged([series, series, Evidence(gpus=(Gpu(index=0),))]).samples) == 20_000
+    assert time.perf_counter() - started < 10, "each sample is compared with all others"
