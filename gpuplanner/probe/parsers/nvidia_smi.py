@@ -2,12 +2,13 @@
 
 import re
 
+from gpuplanner.messages import msg
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.gpu import Gpu, MigDevice, Process
 from gpuplanner.probe.evidence.record import Lacking
 from gpuplanner.probe.evidence.software import Software
 from gpuplanner.probe.output import Line, Output
-from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
+from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser, Problem
 from gpuplanner.probe.parsers.nvidia_values import MOST_GPUS, Head, bus_id, count, each_once, mib, name, set_or_not
 from gpuplanner.probe.values import Reading, lacking, number, words
 
@@ -68,6 +69,7 @@ class _Table:
         self._processes: list[Process] = []
         self._software: Software | None = None
         self._processes_shown = False
+        self._half: Line | None = None
 
     def read(self, line: Line) -> None:
         text = line.text.strip().lstrip("#> \t")
@@ -102,6 +104,7 @@ class _Table:
             self._gpu = None
             return
         gpu = self._gpu = self._gpus[key] = Reading(self._output)
+        self._half = line
         gpu.take("index", first[1], count, line)
         gpu.take("name", first[2], name, line)
         if first[3] in {"WDDM", "TCC", "MCDM"}:
@@ -128,6 +131,7 @@ class _Table:
             if {lacking(temperature), lacking(state)} == {Lacking.ERROR}:
                 gpu.put("state", "error", line)
             self._memory_and_use(gpu, cells, line)
+            self._half = None
         elif not cells[0] and not cells[1] and cells[2]:
             gpu.take("mig_mode", cells[2], set_or_not, line)
 
@@ -186,6 +190,8 @@ class _Table:
             software=self._software,
             looked_for=frozenset(looked_for),
         )
+        if self._half is not None:
+            problems = (*problems, Problem(self._half.number, msg("probe.nvidia.half_a_row")))
         return Parsed(evidence, problems)
 
 
