@@ -75,8 +75,8 @@ def test_names_in_an_archive_lead_nowhere(tmp_path):
     path = tmp_path / "m.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("../../etc/cron.d/x", b"hi")
-        archive.writestr("/root/y", b"hi")
-    assert names(outputs_of(path)) == ["etc/cron.d/x", "root/y"]
+        archive.writestr("/abs/y", b"hi")
+    assert names(outputs_of(path)) == ["etc/cron.d/x", "abs/y"]
 
 
 def test_an_archive_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):

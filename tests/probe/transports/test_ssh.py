@@ -279,7 +279,7 @@ def test_a_host_that_takes_the_connection_and_says_nothing():
     [
         ("127.0.0.1", ("-F", "none", "-p", "1"), "probe.ssh.refused"),
         ("no-such-host.invalid", ("-F", "none"), "probe.ssh.no_such_name"),
-        ("-oProxyCommand=touch /tmp/owned", (), "probe.ssh.bad_name"),
+        ("-oProxyCommand=touch owned", (), "probe.ssh.bad_name"),
         ("host;reboot", (), "probe.ssh.bad_name"),
         ("", (), "probe.ssh.bad_name"),
     ],
