@@ -176,7 +176,9 @@ def _named(text: str, names: Names) -> Taken:
         return Taken(msg("planui.taken.model_name", name=found.name or text), model=ModelChoice(catalog_id=found.id))
     machine = named_choice(found)
     part = f" MIG {machine.slice.profile}" if machine.slice is not None else ""
-    return Taken(msg("planui.taken.machine", name=f"{found.name or text}{part}"), machine=machine)
+    many = machine.nodes if machine.instance_id is not None else machine.gpus
+    name = f"{found.name or text}{part}"
+    return Taken(msg("planui.taken.machine", name=f"{many:,} × {name}" if many > 1 else name), machine=machine)
 
 
 def _plan(plan: Plan, name: str | Message) -> Taken:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpuplanner.messages import InputError
+from gpuplanner.messages import InputError, Language, Translator
 from gpuplanner.store.plan_files import write_plan
 from gpuplanner.ui.plan_place.intake import take_file, take_text, takes
 from gpuplanner.workload.plan import MachineChoice
@@ -89,6 +89,18 @@ def test_pasted_texts(workspace):
     assert named.model.catalog_id == "Qwen/Qwen3-32B"
     machine = take_text("8x NVIDIA H100 80GB HBM3", workspace).machine
     assert machine == MachineChoice(gpu_id="nvidia-h100-sxm5-80gb", gpus=8, per_node=8)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("8x NVIDIA H100 80GB HBM3", "8 × H100 SXM5 80GB"),
+        ("2 x p5.48xlarge", "2 × AWS p5.48xlarge"),
+        ("p5.48xlarge", "on AWS p5.48xlarge"),
+    ],
+)
+def test_a_pasted_machine_is_said_with_its_count(text, says, workspace):
+    assert Translator(Language.ENGLISH).text(take_text(text, workspace).says).endswith(says)
 
 
 @pytest.mark.parametrize(
