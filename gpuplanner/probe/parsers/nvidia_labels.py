@@ -13,7 +13,6 @@ from gpuplanner.probe.parsers.nvidia_values import (
     device_id,
     mask,
     mib,
-    name,
     set_or_not,
     version,
     virtualization,
@@ -27,7 +26,7 @@ _POWER = ("power_readings", "gpu_power_readings", "gpu_power_readings/gpu_ceilin
 _REMAPPED = "remapped_rows"
 
 _ROWS: tuple[tuple[str, Convert, tuple[str, ...]], ...] = (
-    ("name", name, ("product_name",)),
+    ("name", words, ("product_name",)),
     ("brand", words, ("product_brand",)),
     ("architecture", words, ("product_architecture",)),
     ("display_active", set_or_not, ("display_active",)),
@@ -234,8 +233,8 @@ PROCESS_FIELDS: dict[str, tuple[str, Convert]] = {
     "process_id": ("pid", count),
     "pid": ("pid", count),
     "type": ("kind", words),
-    "name": ("name", name),
-    "process_name": ("name", name),
+    "name": ("name", words),
+    "process_name": ("name", words),
     "used_gpu_memory": ("memory_used_mib", mib),
     "used_memory": ("memory_used_mib", mib),
 }

@@ -4,7 +4,7 @@ From the lists that `--help-query-gpu` prints (drivers 470 to 610), with the sec
 """
 
 from gpuplanner.probe.parsers.nvidia_labels import Convert
-from gpuplanner.probe.parsers.nvidia_values import bus_id, count, device_id, mask, mib, name, set_or_not, version
+from gpuplanner.probe.parsers.nvidia_values import bus_id, count, device_id, mask, mib, set_or_not, version
 from gpuplanner.probe.values import number, words, yes
 
 _ECC = "ecc.errors"
@@ -12,7 +12,7 @@ _ECC = "ecc.errors"
 _ROWS: tuple[tuple[str, Convert, tuple[str, ...]], ...] = (
     ("driver_version", version, ("driver_version", "kmd_version")),
     ("index", count, ("index",)),
-    ("name", name, ("name", "gpu_name")),
+    ("name", words, ("name", "gpu_name")),
     ("serial", words, ("serial", "gpu_serial")),
     ("uuid", words, ("uuid", "gpu_uuid")),
     ("pci_bus_id", bus_id, ("pci.bus_id", "gpu_bus_id")),
@@ -97,8 +97,8 @@ APP_NAMES: dict[str, tuple[str, Convert]] = {
     "gpu_uuid": ("gpu_uuid", words),
     "gpu_bus_id": ("gpu_bus_id", bus_id),
     "pid": ("pid", count),
-    "process_name": ("name", name),
-    "name": ("name", name),
+    "process_name": ("name", words),
+    "name": ("name", words),
     "used_gpu_memory": ("memory_used_mib", mib),
     "used_memory": ("memory_used_mib", mib),
 }

@@ -9,7 +9,7 @@ from gpuplanner.probe.evidence.record import Lacking
 from gpuplanner.probe.evidence.software import Software
 from gpuplanner.probe.output import Line, Output
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser, Problem
-from gpuplanner.probe.parsers.nvidia_values import MOST_GPUS, Head, bus_id, count, each_once, mib, name, set_or_not
+from gpuplanner.probe.parsers.nvidia_values import MOST_GPUS, Head, bus_id, count, each_once, mib, set_or_not
 from gpuplanner.probe.values import Reading, lacking, number, words
 
 _HEAD = re.compile(
@@ -106,7 +106,7 @@ class _Table:
         gpu = self._gpu = self._gpus[key] = Reading(self._output)
         self._half = line
         gpu.take("index", first[1], count, line)
-        gpu.take("name", first[2], name, line)
+        gpu.take("name", first[2], words, line)
         if first[3] in {"WDDM", "TCC", "MCDM"}:
             gpu.take("driver_model", first[3], words, line)
         elif first[3]:
@@ -169,7 +169,7 @@ class _Table:
             process = Reading(self._output)
             process.take("gpu_index", index, count, line)
             process.take("pid", pid, count, line)
-            process.take("name", program, name, line)
+            process.take("name", program, words, line)
             process.take("memory_used_mib", memory, mib, line)
             for field, given, convert in (
                 ("gpu_instance_id", instance, count),

@@ -11,7 +11,7 @@ from gpuplanner.probe.evidence.gpu import Gpu, NvLink
 from gpuplanner.probe.evidence.record import Lacking
 from gpuplanner.probe.output import Line, Output
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser, Problem
-from gpuplanner.probe.parsers.nvidia_values import bus_id, count, each_once, name
+from gpuplanner.probe.parsers.nvidia_values import bus_id, count, each_once
 from gpuplanner.probe.values import Reading, number, words, yes
 
 _GPU = re.compile(r"^[ \t]{0,40}GPU (\d{1,4}): (.{1,120}?)(?: \(UUID: ([\w-]{1,80})\))?[ \t]{0,20}$")
@@ -85,7 +85,7 @@ class _Links:
     def _new_gpu(self, match: re.Match[str], line: Line) -> None:
         reading = Reading(self._output)
         reading.take("index", match[1], count, line)
-        reading.take("name", match[2], name, line)
+        reading.take("name", match[2], words, line)
         if match[3]:
             reading.take("uuid", match[3], words, line)
         self._owner = (int(match[1]), match[3])

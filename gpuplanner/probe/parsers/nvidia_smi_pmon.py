@@ -6,7 +6,7 @@ from gpuplanner.probe.output import Output
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
 from gpuplanner.probe.parsers.nvidia_labels import Convert
 from gpuplanner.probe.parsers.nvidia_monitor import MOST_SAMPLES, has_table, rows
-from gpuplanner.probe.parsers.nvidia_values import count, each_once, name
+from gpuplanner.probe.parsers.nvidia_values import count, each_once
 from gpuplanner.probe.values import Reading, lacking, number, words
 
 _COLUMNS: dict[str, tuple[str, Convert]] = {
@@ -18,7 +18,7 @@ _COLUMNS: dict[str, tuple[str, Convert]] = {
     "enc": ("encoder_percent", number),
     "dec": ("decoder_percent", number),
     "fb": ("memory_used_mib", number),
-    "command": ("name", name),
+    "command": ("name", words),
 }
 
 

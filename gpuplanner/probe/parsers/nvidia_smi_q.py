@@ -8,11 +8,10 @@ from gpuplanner.probe.output import Line, Output
 from gpuplanner.probe.parsers import CERTAIN, LIKELY, NO, Parsed, Parser, Problem
 from gpuplanner.probe.parsers.nvidia_labels import SECTIONS
 from gpuplanner.probe.parsers.nvidia_tree import GpuTree
-from gpuplanner.probe.parsers.nvidia_values import HEAD_FIELDS, MOST_GPUS, Head, count, each_once, plain_label
-from gpuplanner.probe.values import UnreadableError
+from gpuplanner.probe.parsers.nvidia_values import HEAD_FIELDS, MOST_GPUS, Head, count_or_none, each_once, plain_label
 
 _GPU = re.compile(r"^[ \t]{0,40}GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])[ \t]{0,10}$")
-_LABEL = re.compile(r"^([ \t]{0,60})(\S[^:\n]{0,80})(?::(?: (.*))?)?$")
+_LABEL = re.compile(r"^([ \t]{0,60})(\S[^:\n]{0,80})(?::[ \t]?(.*))?$")
 _SECTION = re.compile(r"^[ \t]{0,40}([A-Za-z][A-Za-z0-9 ]{2,40})(?:[ \t]{1,60}: .*)?$")
 _TITLE = "NVSMI LOG"
 _HEADS = frozenset(HEAD_FIELDS) | {"timestamp", "attached_gpus"}
@@ -97,7 +96,7 @@ class _Log:
         if label == "timestamp" and value:
             self._new_log()
         elif label == "attached_gpus" and self._attached[-1] is None:
-            self._attached[-1] = _attached(value)
+            self._attached[-1] = count_or_none(value)
         elif not self._heads[-1].take(label, value, line):
             self._open = False
 
@@ -139,13 +138,6 @@ class _Log:
             looked_for=frozenset({"gpus"}),
         )
         return Parsed(evidence, (*problems, *more))
-
-
-def _attached(text: str) -> int | None:
-    try:
-        return count(text)
-    except (UnreadableError, OverflowError):
-        return None
 
 
 PARSER = Parser("nvidia-smi-q", recognise, parse)

@@ -17,13 +17,13 @@ from gpuplanner.probe.parsers import CERTAIN, LIKELY, NO, Parsed, Parser, Proble
 from gpuplanner.probe.parsers.nvidia_csv import Table, asked_for, cells_of, tables
 from gpuplanner.probe.parsers.nvidia_query_names import GPU_NAMES, OTHER_FAMILIES
 from gpuplanner.probe.parsers.nvidia_tree import GpuTree
-from gpuplanner.probe.parsers.nvidia_values import MOST_GPUS, Head, bus_id, each_once, name, version
+from gpuplanner.probe.parsers.nvidia_values import MOST_GPUS, Head, bus_id, each_once, version
 from gpuplanner.probe.values import Reading, lacking, words
 
 _SWITCH = "--query-gpu"
 _PRODUCT = re.compile(r"(?:NVIDIA|Tesla|Quadro|GeForce|GRID) [\w .()+/-]{1,80}$")
 _EVIDENT: tuple[tuple[str, re.Pattern[str], Callable[[str], Any]], ...] = (
-    ("name", _PRODUCT, name),
+    ("name", _PRODUCT, words),
     ("uuid", re.compile(r"GPU-[0-9a-f]{8}-[0-9a-f-]{20,30}$"), words),
     ("pci_bus_id", re.compile(r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]$"), bus_id),
     ("pstate", re.compile(r"P\d{1,2}$"), words),

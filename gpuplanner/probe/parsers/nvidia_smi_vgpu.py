@@ -14,7 +14,6 @@ from gpuplanner.probe.parsers.nvidia_values import (
     count,
     each_once,
     mib,
-    name,
     plain_label,
     version,
 )
@@ -34,9 +33,9 @@ _VROW = re.compile(
 )
 _MOST_VGPUS = 10_000
 _LEAVES: dict[str, tuple[str, Convert]] = {
-    "vgpu_name": ("name", name),
+    "vgpu_name": ("name", words),
     "vgpu_uuid": ("uuid", words),
-    "vm_name": ("vm_name", name),
+    "vm_name": ("vm_name", words),
     "guest_driver_version": ("guest_driver_version", version),
     "license_status": ("licence_status", words),
     "total": ("memory_total_mib", mib),
@@ -87,11 +86,11 @@ class _Host:
             self._head.take(head[2], head[3], line)
         elif row := _ROW.match(line.text):
             self._new_gpu(row[1], row[3], line)
-            self._gpus[-1].take("name", row[2], name, line)
+            self._gpus[-1].take("name", row[2], words, line)
         elif row := _VROW.match(line.text):
             vgpu = self._new_vgpu(row[1], line)
-            vgpu.take("name", row[2], name, line)
-            vgpu.take("vm_name", row[3], name, line)
+            vgpu.take("name", row[2], words, line)
+            vgpu.take("vm_name", row[3], words, line)
         elif leaf := _LEAF.match(line.text):
             self._leaf(plain_label(leaf[1]), leaf[2].strip(), line)
         else:

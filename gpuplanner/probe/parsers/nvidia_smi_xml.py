@@ -13,8 +13,7 @@ from gpuplanner.probe.evidence.gpu import Gpu, MigDevice, Process
 from gpuplanner.probe.output import Line, Output
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser, Problem
 from gpuplanner.probe.parsers.nvidia_tree import GpuTree
-from gpuplanner.probe.parsers.nvidia_values import MOST_GPUS, Head, count, each_once, plain_label
-from gpuplanner.probe.values import UnreadableError
+from gpuplanner.probe.parsers.nvidia_values import MOST_GPUS, Head, count_or_none, each_once, plain_label
 
 _ROOT = "<nvidia_smi_log"
 _END = "</nvidia_smi_log>"
@@ -136,18 +135,11 @@ class _Document:
                 if len(path) > 1:
                     self._trees[-1].take(path[1:], text, line)
             elif path == ["attached_gpus"]:
-                self._attached = _attached(text)
+                self._attached = count_or_none(text)
             elif len(path) == 1:
                 self.head.take(path[0], text, line)
         self._leaf = False
         self._path.pop()
-
-
-def _attached(text: str) -> int | None:
-    try:
-        return count(text)
-    except (UnreadableError, OverflowError):
-        return None
 
 
 PARSER = Parser("nvidia-smi-xml", recognise, parse)

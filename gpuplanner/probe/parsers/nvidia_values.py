@@ -8,7 +8,7 @@ from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.probe.evidence.software import Software
 from gpuplanner.probe.output import Line, Output
 from gpuplanner.probe.parsers import Problem
-from gpuplanner.probe.values import Reading, UnreadableError, number, whole, words
+from gpuplanner.probe.values import Reading, UnreadableError, whole
 
 MOST_GPUS = 1024
 """GPUs that are read of one output: more than any machine has; what is more is a log of polling or an attack."""
@@ -82,17 +82,20 @@ def mib(text: str) -> float:
     return float(match[1]) * _TO_MIB.get(match[2] or "MiB", 1.0)
 
 
-def watts(text: str) -> float:
-    """Power in W. Raises UnreadableError."""
-    return number(text)
-
-
 def count(text: str) -> int:
     """A count of things, not negative and exact. Raises UnreadableError."""
     value = whole(text)
     if not 0 <= value <= _LARGEST_EXACT:
         raise UnreadableError(text)
     return value
+
+
+def count_or_none(text: str) -> int | None:
+    """A count, None where the text is none."""
+    try:
+        return count(text)
+    except (UnreadableError, OverflowError):
+        return None
 
 
 def plain_label(label: str) -> str:
@@ -150,8 +153,3 @@ class Head:
     def software(self) -> Software | None:
         """The record of the versions, None where none stood there."""
         return self._reading.made(Software) if self._reading else None
-
-
-def name(text: str) -> str:
-    """A product's name as printed, also cut off with dots. Raises UnreadableError."""
-    return words(text)

@@ -10,8 +10,8 @@ from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.probe.output import Line, Output
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser, Problem
 from gpuplanner.probe.parsers.nvidia_labels import Convert
-from gpuplanner.probe.parsers.nvidia_values import MOST_GPUS, name
-from gpuplanner.probe.values import Reading, number
+from gpuplanner.probe.parsers.nvidia_values import MOST_GPUS
+from gpuplanner.probe.values import Reading, number, words
 
 _DEVICE = re.compile(r"\"device_name\"[ \t]{0,4}:")
 _OURS = re.compile(r"\"(?:gpu_clock|mem_clock|gpu_util|mem_util)\"[ \t]{0,4}:")
@@ -22,7 +22,7 @@ def _mib(text: str) -> float:
 
 
 _FIELDS: dict[str, tuple[str, Convert]] = {
-    "device_name": ("name", name),
+    "device_name": ("name", words),
     "gpu_clock": ("clock_graphics_mhz", number),
     "mem_clock": ("clock_memory_mhz", number),
     "temp": ("temperature_c", number),
