@@ -16,7 +16,7 @@ _SINGLE = ("cpu", "memory", "limits", "system", "software")
 _KEYED: dict[str, tuple[str, ...]] = {
     "mig_devices": ("gpu_index", "uuid", "device_index", "gpu_instance_id"),
     "processes": ("gpu_index", "gpu_uuid", "gpu_bus_id", "pid"),
-    "nvlinks": ("gpu_index", "gpu_uuid", "link"),
+    "nvlinks": ("gpu_index", "gpu_uuid", "gpu_bus_id", "link"),
     "pci": ("bus_id",),
     "network": ("name",),
     "ib_ports": ("adapter", "port"),

@@ -77,11 +77,13 @@ class NvLink(Record):
     """One NVLink of a GPU. `gb_per_s`: the signalling rate one way as `nvlink -s` prints it, in 10⁹ bytes/s.
 
     A record without `link` speaks of all links of its GPU: `active` is False where all are inactive, and absent with
-    the reason where the GPU has none or hides them (MIG). `remote`: the bus identifier at the other end.
+    the reason where the GPU has none or hides them (MIG). `remote`: the bus identifier at the other end. `counters`:
+    others that `nvlink -e` prints, by its names ("Symbol Errors", "Tx packets").
     """
 
     gpu_index: int | None = None
     gpu_uuid: str | None = None
+    gpu_bus_id: str | None = None
     link: int | None = None
     active: bool | None = None
     gb_per_s: float | None = None
@@ -91,6 +93,7 @@ class NvLink(Record):
     replay_errors: int | None = None
     recovery_errors: int | None = None
     crc_errors: int | None = None
+    counters: dict[str, int] | None = None
     received_kib: float | None = None
     sent_kib: float | None = None
 

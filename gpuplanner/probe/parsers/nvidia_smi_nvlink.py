@@ -21,6 +21,8 @@ _REMOTE = re.compile(
     r"(?:Remote Device )?([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])(?:: Link (\d{1,3}))?$"
 )
 _COUNTER = re.compile(r"(Replay Errors|Recovery Errors|CRC Errors|Data Tx|Data Rx|Raw Tx|Raw Rx): ?(\S.{0,40})$")
+_OTHER_COUNTER = re.compile(r"([A-Z][\w ]{1,40}(?:[Ee]rrors|[Ee]vents|packets|bytes)(?: - \d{1,3})?): ?(\d{1,20}|N/A)$")
+_PLACE = re.compile(r"^[ \t]{0,40}GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])[ \t]{0,20}$")
 _CAPABILITY = re.compile(r"([A-Z][\w ]{2,40}?) (?:is )?supported: ?(true|false)$")
 _COUNTERS = {
     "Replay Errors": ("replay_errors", count),
@@ -33,6 +35,9 @@ _ALL_INACTIVE = re.compile(r"all links are inactive", re.IGNORECASE)
 _NOT_HERE = re.compile(r"Device does not have or support Nvlink|Nvlink queries are not supported", re.IGNORECASE)
 _NO_ANSWER = re.compile(r"^[ \t]{0,20}NVML: (?:Unable to|Failed to|Error)", re.IGNORECASE)
 _LEFT_OUT = re.compile(r"^[ \t]{0,40}(?:\[?\.\.\.\]?|\[snip\])[ \t]{0,20}$")
+
+_Owner = tuple[int | None, str | None, str | None]
+"""A GPU by its index, UUID and bus identifier, as far as they are printed."""
 
 
 def recognise(output: Output) -> int:
@@ -55,7 +60,9 @@ def parse(output: Output) -> Parsed:
 
 def _known(said: str) -> bool:
     said = said.strip()
-    return said == "<inactive>" or any(known.match(said) for known in (_RATE, _REMOTE, _COUNTER, _CAPABILITY))
+    return said == "<inactive>" or any(
+        known.match(said) for known in (_RATE, _REMOTE, _COUNTER, _OTHER_COUNTER, _CAPABILITY)
+    )
 
 
 class _Links:
@@ -64,15 +71,21 @@ class _Links:
     def __init__(self, output: Output) -> None:
         self._output = output
         self._gpus: list[Gpu] = []
-        self._owner: tuple[int | None, str | None] = (None, None)
-        self._links: dict[tuple[int | None, str | None, int], Reading] = {}
-        self._capabilities: dict[tuple[int | None, str | None, int], dict[str, bool]] = {}
+        self._owner: _Owner = (None, None, None)
+        self._links: dict[tuple[_Owner, int], Reading] = {}
+        self._capabilities: dict[tuple[_Owner, int], dict[str, bool]] = {}
+        self._counters: dict[tuple[_Owner, int], dict[str, int]] = {}
         self._unlisted: list[NvLink] = []
         self._problems: list[Problem] = []
 
     def read(self, line: Line) -> None:
         if gpu := _GPU.match(line.text):
             self._new_gpu(gpu, line)
+        elif place := _PLACE.match(line.text):
+            self._owner = (None, None, bus_id(place[1]))
+            reading = Reading(self._output)
+            reading.take("pci_bus_id", place[1], bus_id, line)
+            self._gpus.append(reading.made(Gpu, vendor="nvidia"))
         elif link := _LINK.match(line.text):
             self._link(int(link[1]), link[2].strip(), line)
         elif _ALL_INACTIVE.search(line.text):
@@ -88,13 +101,13 @@ class _Links:
         reading.take("name", match[2], words, line)
         if match[3]:
             reading.take("uuid", match[3], words, line)
-        self._owner = (int(match[1]), match[3])
+        self._owner = (int(match[1]), match[3], None)
         self._gpus.append(reading.made(Gpu, vendor="nvidia"))
 
     def _link(self, link: int, said: str, line: Line) -> None:
         if not _known(said):
             return
-        key = (*self._owner, link)
+        key = (self._owner, link)
         reading = self._links.setdefault(key, Reading(self._output))
         reading.put("link", link, line)
         if rate := _RATE.match(said):
@@ -109,6 +122,9 @@ class _Links:
                 reading.take("remote_link", remote[2], count, line)
         elif counter := _COUNTER.match(said):
             reading.of(_COUNTERS, counter[1], counter[2], line)
+        elif counter := _OTHER_COUNTER.match(said):
+            if counter[2].isdecimal():
+                self._counters.setdefault(key, {}).setdefault(counter[1], int(counter[2]))
         elif capability := _CAPABILITY.match(said):
             self._capabilities.setdefault(key, {}).setdefault(capability[1].removesuffix(" is"), yes(capability[2]))
 
@@ -118,13 +134,20 @@ class _Links:
             reading.lack("active", Lacking.NOT_SUPPORTED if _NOT_HERE.search(line.text) else Lacking.ERROR, line)
         else:
             reading.put("active", active, line)
-        index, uuid = self._owner
-        self._unlisted.append(reading.made(NvLink, gpu_index=index, gpu_uuid=uuid))
+        index, uuid, place = self._owner
+        self._unlisted.append(reading.made(NvLink, gpu_index=index, gpu_uuid=uuid, gpu_bus_id=place))
 
     def parsed(self) -> Parsed:
         links = [
-            reading.made(NvLink, gpu_index=key[0], gpu_uuid=key[1], capabilities=self._capabilities.get(key))
-            for key, reading in self._links.items()
+            reading.made(
+                NvLink,
+                gpu_index=owner[0],
+                gpu_uuid=owner[1],
+                gpu_bus_id=owner[2],
+                capabilities=self._capabilities.get((owner, link)),
+                counters=self._counters.get((owner, link)),
+            )
+            for (owner, link), reading in self._links.items()
         ]
         gpus, problems = each_once(self._gpus)
         evidence = Evidence(gpus=gpus, nvlinks=(*links, *self._unlisted), looked_for=frozenset({"nvlinks"}))
