@@ -8,7 +8,7 @@ import pytest
 
 from gpuplanner.probe.inspecting import inspect
 from gpuplanner.probe.output import Output
-from gpuplanner.probe.parsers import nvidia_smi_dmon
+from gpuplanner.probe.parsers import NO, nvidia_smi_compute_apps, nvidia_smi_dmon, nvidia_smi_query_gpu
 from gpuplanner.probe.parsers.nvidia_values import (
     MOST_GPUS,
     bus_id,
@@ -87,9 +87,10 @@ def test_prose_below_a_query_is_no_gpu() -> None:
     assert [gpu.name for gpu in found.gpus] == ["NVIDIA A10"]
 
 
-def test_other_tables_with_commas_are_not_queries() -> None:
-    assert read("name, price, colour\napple, 3, red\n").tool is None
-    assert read("date,index,value\n2026,1,2\n").tool is None
+@pytest.mark.parametrize("table", ["name, price, colour\napple, 3, red\n", "date,index,value\n2026,1,2\n"])
+def test_other_tables_with_commas_are_not_queries(table: str) -> None:
+    for parser in (nvidia_smi_query_gpu.PARSER, nvidia_smi_compute_apps.PARSER):
+        assert parser.recognise(Output.of(table, "pasted")) == NO
 
 
 def test_the_exit_code_stands_where_the_sentence_has_none() -> None:
