@@ -45,6 +45,7 @@ KINDS: Final = (
     "encoder-decoder",
     "vision",
     "detector",
+    "segmentation",
     "vision-language",
     "speech",
     "diffusion",

@@ -73,6 +73,7 @@ NETWORKS: Final[Mapping[str, type[Network]]] = {
     "diffusion": DiffusionNetwork,
     "vision": VisionNetwork,
     "detector": VisionNetwork,
+    "segmentation": VisionNetwork,
 }
 """The type of each kind of the catalog's models that has one."""
 

@@ -13,7 +13,7 @@ _KEY = "ask"
 MODEL_KINDS: Mapping[str, frozenset[str]] = {
     "model": frozenset({"decoder", "encoder", "encoder-decoder", "vision-language"}),
     "diffusion-model": frozenset({"diffusion"}),
-    "vision-model": frozenset({"vision", "detector"}),
+    "vision-model": frozenset({"vision", "detector", "segmentation"}),
     "speech-model": frozenset({"speech"}),
 }
 """Controls that choose a model, and which kinds of the catalog's models each offers."""

@@ -126,10 +126,16 @@ def test_names_are_not_used_twice(models):
 
 def test_models_without_a_formula_carry_figures_only(models):
     without = {model.kind for model in models.values() if model.architecture is None}
-    assert without == {"vision", "detector", "diffusion", "encoder"}
+    assert without == {"vision", "detector", "segmentation", "diffusion", "encoder"}
     assert [m.id for m in models.values() if m.architecture is None and m.kind == "encoder"] == [
         "microsoft/deberta-v3-large"
     ]
+
+
+def test_networks_that_outline_are_not_said_to_classify(models):
+    families = {m.family for m in models.values() if m.kind == "segmentation"}
+    assert {"3D U-Net", "DeepLabV3"} <= families
+    assert not families & {m.family for m in models.values() if m.kind == "vision"}
 
 
 def test_a_quantised_model_says_which_parts_are_wide(models):
