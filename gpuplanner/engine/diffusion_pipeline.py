@@ -92,9 +92,11 @@ def weights_of(work: Diffusion, network: DiffusionNetwork) -> Weights:
     """Bytes of the components as they are stored."""
     codec = codec_precision(network.codec, work.precision)
     return Weights(
-        formulas.component_bytes(network.denoiser.parameters, BITS[work.precision]),
-        formulas.component_bytes(sum(e.parameters for e in network.text_encoders), BITS[text_precision(work)]),
-        formulas.component_bytes(network.codec.parameters, BITS[codec]),
+        formulas.denoiser_weight_bytes(network.denoiser.parameters, BITS[work.precision]),
+        formulas.text_encoder_weight_bytes(
+            sum(e.parameters for e in network.text_encoders), BITS[text_precision(work)]
+        ),
+        formulas.codec_weight_bytes(network.codec.parameters, BITS[codec]),
     )
 
 

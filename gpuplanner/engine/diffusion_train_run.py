@@ -114,7 +114,7 @@ def training_phases(
     pure = 0.5 if run.is_pure else 1.0
     process = efficiencies.constants(TABLE, "process")
     common: dict[str, Number] = {
-        "denoiser": formulas.component_bytes(network.denoiser.parameters, run.weight_bits) / held,
+        "denoiser": formulas.denoiser_weight_bytes(network.denoiser.parameters, run.weight_bits) / held,
         "adapters": 0.0 if work.method is DiffusionMethod.FULL else formulas.trained_bytes(run.trained, 4.0, 1.0),
         "optimizer": formulas.trained_bytes(run.trained, _state_bytes(states, pure), shards),
         "average": formulas.trained_bytes(run.trained, run.bytes_each * work.ema, held),
@@ -148,8 +148,8 @@ def _frozen(work: DiffusionTraining, network: DiffusionNetwork, made: Diffusion)
         return {}
     text = sum(encoder.parameters for encoder in network.text_encoders)
     return {
-        "text_encoder": formulas.component_bytes(text, BITS[text_precision(made)]),
-        "codec": formulas.component_bytes(
+        "text_encoder": formulas.text_encoder_weight_bytes(text, BITS[text_precision(made)]),
+        "codec": formulas.codec_weight_bytes(
             network.codec.parameters, BITS[codec_precision(network.codec, work.precision)]
         ),
     }
@@ -158,7 +158,7 @@ def _frozen(work: DiffusionTraining, network: DiffusionNetwork, made: Diffusion)
 def _cast_bytes(work: DiffusionTraining, network: DiffusionNetwork, run: Run) -> Number:
     """Automatic mixed precision keeps 16-bit copies of trained FP32 weights for a whole pass."""
     mixed = work.method is DiffusionMethod.FULL and run.weight_bits > BITS[work.precision]
-    return formulas.component_bytes(network.denoiser.parameters, BITS[work.precision]) if mixed else 0.0
+    return formulas.denoiser_weight_bytes(network.denoiser.parameters, BITS[work.precision]) if mixed else 0.0
 
 
 def activation_bytes(work: DiffusionTraining, run: Run, efficiencies: Efficiencies) -> Number:
@@ -233,7 +233,7 @@ def training_seconds(
         backward = sum((each for each, _ in forward.values()), start=0.0) * run.backward_passes
         exchanged = all_reduce_seconds_on(machine, run.trained * run.bytes_each, efficiencies)
         if work.sharding is StateSharding.ZERO3:
-            weights = formulas.component_bytes(network.denoiser.parameters, run.weight_bits)
+            weights = formulas.denoiser_weight_bytes(network.denoiser.parameters, run.weight_bits)
             exchanged = exchanged + all_reduce_seconds_on(machine, weights, efficiencies) * run.micro_batches
         over = Limit.NETWORK if machine.nodes > 1 else Limit.LINK
         exposed = formulas.exposed_exchange_seconds(exchanged, held["hidden_share"], backward)

@@ -14,16 +14,17 @@ from gpuplanner.engine.diffusion_stages import decoder_stages, denoiser_stages, 
 from gpuplanner.engine.diffusion_training import estimate_diffusion_training
 from gpuplanner.engine.estimate import Estimate, Fit, Limit
 from gpuplanner.engine.estimating import estimate
+from gpuplanner.engine.explaining import explanation
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machines import bare
 from gpuplanner.engine.validation.families import recognise, row_outcomes
 from gpuplanner.engine.validation.rows import Row
 from gpuplanner.facts import MissingFactError
-from gpuplanner.messages import InputError, Message
+from gpuplanner.messages import InputError, Language, Message, Translator
 from gpuplanner.workload.diffusion import Diffusion, DiffusionPrecision
 from gpuplanner.workload.diffusion_training import DiffusionTraining
 from gpuplanner.workload.model_choice import ModelChoice
-from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.plan import MachineChoice, Plan
 from gpuplanner.workspace import Workspace
 from tests.engine.any_plans import any_value, check_figures, check_memory, check_way
 
@@ -413,3 +414,20 @@ def test_any_plan_is_refused_in_a_sentence_or_estimated_with_sense(opened, kind)
         for check in (check_figures, check_memory, check_way):
             check(found)
     assert estimated > 60
+
+
+def test_the_derivation_of_memory_names_each_component(opened):
+    plan = opened.presets["diffusion-flux"].model_copy(
+        update={"machine": MachineChoice(gpu_id=H100, gpus=1, per_node=1)}
+    )
+    rows = explanation(opened.explained(plan).memory.needed)
+    english = Translator(Language.ENGLISH)
+    named = {english.text(f"formula.{row.formula.id}") for row in rows if row.formula is not None}
+    assert {
+        "Weights of the denoising network",
+        "Weights of the text encoders",
+        "Weights of the autoencoder (VAE)",
+    } <= named
+    assert {"term.denoiser_parameters", "term.text_encoder_parameters", "term.codec_parameters"} <= {
+        row.name_id for row in rows
+    }

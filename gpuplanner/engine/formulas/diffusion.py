@@ -147,10 +147,22 @@ def tiled_share(
     return tiled_width_pixels * tiled_height_pixels / (width_pixels * height_pixels)
 
 
-@formula(Unit.BYTE, "component_parameters · bits_per_weight / 8", "")
-def component_bytes(component_parameters: Number, bits_per_weight: Number) -> Number:
-    """Weights of one component of a pipeline."""
-    return component_parameters * bits_per_weight / 8.0
+@formula(Unit.BYTE, "denoiser_parameters · bits_per_weight / 8", "")
+def denoiser_weight_bytes(denoiser_parameters: Number, bits_per_weight: Number) -> Number:
+    """Weights of the network that denoises."""
+    return denoiser_parameters * bits_per_weight / 8.0
+
+
+@formula(Unit.BYTE, "text_encoder_parameters · bits_per_weight / 8", "")
+def text_encoder_weight_bytes(text_encoder_parameters: Number, bits_per_weight: Number) -> Number:
+    """Weights of all text encoders."""
+    return text_encoder_parameters * bits_per_weight / 8.0
+
+
+@formula(Unit.BYTE, "codec_parameters · bits_per_weight / 8", "")
+def codec_weight_bytes(codec_parameters: Number, bits_per_weight: Number) -> Number:
+    """Weights of the autoencoder."""
+    return codec_parameters * bits_per_weight / 8.0
 
 
 @formula(
