@@ -96,7 +96,8 @@ def test_a_model_that_one_node_does_not_hold_says_so_too(workspace):
     whole = [r for r in broke if r.machine is not None and r.machine.gpu_fraction == 1]
     short = [r for r in whole if r.machine is not None and r.machine.host.network_bytes_per_s is None]
     assert short
-    assert {r.reason.id for r in short} == {"limits.only_one_node"}
+    assert {r.reason.id for r in short} == {"limits.no_model_over_nodes"}, "replicas on more nodes were tried"
+    assert all(Translator(language).text(short[0].reason) for language in Language)
     carried = {c.machine.instance.id for c in found[100e9].candidates if c.machine.instance is not None}
     assert carried & {r.instance.id for r in short if r.instance is not None}
 

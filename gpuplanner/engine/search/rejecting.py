@@ -20,14 +20,15 @@ def unplannable(offer: Unplannable) -> Rejection:
     return Rejection(offer.instance, offer.gpu, None, Broken.FACTS, offer.reason)
 
 
-def broke(machine: Machine, failure: Failure, only_one_node: bool = False) -> Rejection:
+def broke(machine: Machine, failure: Failure, left_out: str = "") -> Rejection:
     """A machine that was computed and broke a constraint, with the amount that it is over by where there is one.
 
-    `only_one_node`: more of them might do, and nobody knows the network between them.
+    `left_out`: the id of the message that says which ways over several nodes were not tried, since nobody knows the
+    network between them; empty where all were tried that might do.
     """
     reason = _reason(failure)
-    if only_one_node:
-        reason = msg("limits.only_one_node", reason=reason)
+    if left_out:
+        reason = msg(left_out, reason=reason)
     if failure.unit is Unit.TEXT:
         return rejection(machine, failure.broken, reason)
     over = failure.value - failure.limit

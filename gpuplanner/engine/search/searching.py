@@ -213,25 +213,25 @@ def _judged(plan: Plan, space: Space, offers: Iterable[Machine], computed: Compu
             left = passing(left, offer_checks(plan.constraints, machine, computed.nodes, computed.job_s))
         if isinstance(left, Failure):
             # The amount is that of so many nodes.
-            alone = _only_one_node(plan, machine, computed, left)
-            yield broke(with_nodes(machine, int(computed.nodes[left.place])), left, alone)
+            left_out = _left_out(plan, machine, computed, left)
+            yield broke(with_nodes(machine, int(computed.nodes[left.place])), left, left_out)
         elif best_of_all is not None and left is ways:
             yield space.candidate(machine, computed, best_of_all)
         else:
             yield space.candidate(machine, computed, space.best(computed, left))
 
 
-def _only_one_node(plan: Plan, machine: Machine, computed: Computed, failure: Failure) -> bool:
-    """Whether more nodes might do and were not tried, since nobody knows the network between them."""
+def _left_out(plan: Plan, machine: Machine, computed: Computed, failure: Failure) -> str:
+    """The message on ways over several nodes that might do and were not tried for want of a network; empty for none."""
     if machine.host.network_bytes_per_s is not None or machine.gpu_fraction != 1:
-        return False
+        return ""
     most = plan.constraints.max_gpus
     if most is not None and most < 2 * machine.gpus_per_node:
-        return False
+        return ""
     if isinstance(plan.workload, Serving):
         # More nodes were tried as replicas, each of which holds the whole model.
-        return failure.broken in OF_MEMORY
+        return "limits.no_model_over_nodes" if failure.broken in OF_MEMORY else ""
     if computed.nodes.max() > 1:
-        return False
+        return ""
     shared = isinstance(plan.workload, Training) and failure.broken in OF_MEMORY
-    return shared or failure.broken in {Broken.DEADLINE, Broken.RATE}
+    return "limits.only_one_node" if shared or failure.broken in {Broken.DEADLINE, Broken.RATE} else ""
