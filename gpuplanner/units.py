@@ -25,6 +25,8 @@ class Unit(StrEnum):
     BYTE_PER_TOKEN = "B/token"
     FLOP = "FLOP"
     FLOP_PER_S = "FLOP/s"
+    OP_PER_S = "OP/s"
+    """Operations on integers: what FLOP/s are on floating-point numbers."""
     SECOND = "s"
     HOUR = "h"
     WATT = "W"
@@ -77,7 +79,12 @@ _MOST_PLACES = 12
 _BINARY = ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (1.0, "B"))
 _DECIMAL = ((TB, "TB"), (GB, "GB"), (MB, "MB"), (KB, "kB"), (1.0, "B"))
 _SI = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
-_DURATIONS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+_DURATIONS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_SI_NAMES = {Unit.FLOP_PER_S: "FLOPS", Unit.OP_PER_S: "OPS"}
+_LEAST_IN_RANGE, _MOST_IN_RANGE = 0.1, 10_000.0
+"""Between these the ends of a range read with ease in one unit: 0.475 – 1.88 s, but not 0.0333 – 1.50 h."""
+_WIDEST_IN_ONE_UNIT = 1000.0
+"""A range whose ends are further apart than this by a factor says a unit at each."""
 _COUNT_UNITS = {Unit.COUNT: "", Unit.BIT: "bit", Unit.TOKEN: "tokens", Unit.PARAMETER: "parameters"}
 
 
@@ -91,21 +98,39 @@ def digits(value: float, significant: int = 3) -> str:
 
 
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], suffix: str = "", significant: int = 3) -> Shown:
-    factor, name = next(((f, n) for f, n in steps if abs(value) >= f * 0.9995), steps[-1])
+    factor, name = _step(value, steps)
     return Shown(digits(value / factor, significant), name + suffix)
+
+
+def _step(value: float, steps: tuple[tuple[float, str], ...]) -> tuple[float, str]:
+    return next(((f, n) for f, n in steps if abs(value) >= f * 0.9995), steps[-1])
+
+
+def _steps(unit: Unit, display: Display) -> tuple[tuple[tuple[float, str], ...], str]:
+    """The prefixes that numbers of a unit are shown with, and what is written behind them; none where it has none."""
+    match unit:
+        case Unit.BYTE | Unit.BYTE_PER_TOKEN:
+            memory = _BINARY if display.memory is MemoryConvention.GIB else _DECIMAL
+            return memory, "/token" if unit is Unit.BYTE_PER_TOKEN else ""
+        case Unit.BYTE_PER_S:
+            return _DECIMAL, "/s"
+        case Unit.FLOP | Unit.FLOP_PER_S | Unit.OP_PER_S | Unit.BIT_PER_S | Unit.HERTZ | Unit.JOULE | Unit.WATT:
+            return _SI, _SI_NAMES.get(unit, unit.value)
+        case Unit.SECOND:
+            return _DURATIONS, ""
+        case _:
+            return (), ""
 
 
 def show_bytes(value_bytes: float, display: Display) -> Shown:
     """Memory or storage in the person's convention."""
-    return _scaled(value_bytes, _BINARY if display.memory is MemoryConvention.GIB else _DECIMAL)
+    return _scaled(value_bytes, *_steps(Unit.BYTE, display))
 
 
 def show_duration(seconds: float) -> Shown:
     """A duration in the largest unit that leaves a number of at least one; none at all is "0 s"."""
     if not seconds:
         return Shown("0", "s")
-    if abs(seconds) < 1e-6:
-        return Shown(digits(seconds * 1e9), "ns")
     return _scaled(seconds, _DURATIONS)
 
 
@@ -129,16 +154,14 @@ def show(value: float, unit: Unit, display: Display, significant: int = 3) -> Sh
     Rates of bytes are decimal (GB/s), as link and memory datasheets have them, whatever the memory convention.
     """
     match unit:
-        case Unit.BYTE:
-            return show_bytes(value, display)
-        case Unit.BYTE_PER_TOKEN:
-            return _scaled(value, _BINARY if display.memory is MemoryConvention.GIB else _DECIMAL, "/token")
+        case Unit.BYTE | Unit.BYTE_PER_TOKEN:
+            return _scaled(value, *_steps(unit, display))
         case Unit.BYTE_PER_S:
-            return _scaled(value, _DECIMAL, "/s", significant)
-        case Unit.FLOP | Unit.FLOP_PER_S | Unit.BIT_PER_S | Unit.HERTZ | Unit.JOULE | Unit.WATT:
+            return _scaled(value, *_steps(unit, display), significant)
+        case Unit.FLOP | Unit.FLOP_PER_S | Unit.OP_PER_S | Unit.BIT_PER_S | Unit.HERTZ | Unit.JOULE | Unit.WATT:
             if unit is Unit.WATT and abs(value) < 10_000:
                 return Shown(digits(value, significant), "W")
-            return _scaled(value, _SI, {Unit.BIT_PER_S: "bit/s", Unit.FLOP_PER_S: "FLOPS"}.get(unit, unit.value))
+            return _scaled(value, *_steps(unit, display))
         case Unit.SECOND:
             return show_duration(value)
         case Unit.HOUR:
@@ -159,6 +182,23 @@ def show(value: float, unit: Unit, display: Display, significant: int = 3) -> Sh
         case _:
             whole = float(value).is_integer()
             return Shown(f"{value:,.0f}" if whole else digits(value, significant), _COUNT_UNITS.get(unit, unit.value))
+
+
+def show_range(low: float, high: float, unit: Unit, display: Display, value: float) -> tuple[Shown, Shown]:
+    """The ends of the range of `value` (all in `unit`), in one unit where that reads well: 0.475 and 1.88 s.
+
+    The unit is that of the value itself, so that the range reads beside it, or else that of an end.
+    """
+    if unit is Unit.HOUR:
+        return show_range(low * 3600.0, high * 3600.0, Unit.SECOND, display, value * 3600.0)
+    ends = show(low, unit, display), show(high, unit, display)
+    steps, suffix = _steps(unit, display)
+    if ends[0].unit == ends[1].unit or not steps or (low and high > low * _WIDEST_IN_ONE_UNIT):
+        return ends
+    for factor, name in (_step(number, steps) for number in (value, high, low)):
+        if (not low or low >= _LEAST_IN_RANGE * factor) and high < _MOST_IN_RANGE * factor:
+            return Shown(digits(low / factor), name + suffix), Shown(digits(high / factor), name + suffix)
+    return ends
 
 
 def _parameters(count: float) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpuplanner.units import GB, GIB, Display, MemoryConvention, Unit, digits, show, show_duration
+from gpuplanner.units import GB, GIB, Display, MemoryConvention, Unit, digits, show, show_duration, show_range
 
 GIBI, GIGA = Display(), Display(MemoryConvention.GB)
 
@@ -19,6 +19,7 @@ GIBI, GIGA = Display(), Display(MemoryConvention.GB)
         (3350 * GB, Unit.BYTE_PER_S, GIBI, "3.35 TB/s"),
         (3350 * GB, Unit.BYTE_PER_S, GIGA, "3.35 TB/s"),
         (989e12, Unit.FLOP_PER_S, GIBI, "989 TFLOPS"),
+        (624e12, Unit.OP_PER_S, GIBI, "624 TOPS"),
         (0.0312, Unit.SECOND, GIBI, "31.2 ms"),
         (4.2e-8, Unit.SECOND, GIBI, "42.0 ns"),
         (90.0, Unit.SECOND, GIBI, "1.50 min"),
@@ -51,3 +52,25 @@ def test_no_time_at_all_is_told_in_seconds():
     assert str(show_duration(0.0)) == "0 s"
     assert str(show_duration(2e-9)) == "2.00 ns"
     assert str(show_duration(5e-6)) == "5.00 µs"
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "unit", "expected"),
+    [
+        (1.2, 0.475, 1.88, Unit.SECOND, "0.475 s, 1.88 s"),
+        (0.9, 0.475, 1.88, Unit.SECOND, "475 ms, 1,880 ms"),
+        (0.9 / 3600, 0.475 / 3600, 1.88 / 3600, Unit.HOUR, "475 ms, 1,880 ms"),
+        (3.0, 0.05, 4.0, Unit.SECOND, "50.0 ms, 4,000 ms"),
+        (4000.0, 120.0, 5400.0, Unit.SECOND, "2.00 min, 90.0 min"),
+        (0.5e-3, 0.0, 1.5e-3, Unit.SECOND, "0 µs, 1,500 µs"),
+        (1.0, 0.001, 2.0, Unit.SECOND, "1.00 ms, 2.00 s"),
+        (2 * GIB, 0.5 * GIB, 3 * GIB, Unit.BYTE, "0.500 GiB, 3.00 GiB"),
+        (11_000.0, 9_000.0, 12_000.0, Unit.WATT, "9.00 kW, 12.0 kW"),
+        (0.3, 0.27, 0.36, Unit.RATIO, "27.0%, 36.0%"),
+        (3.0, 2.0, 4.0, Unit.TOKEN_PER_S, "2.00 tokens/s, 4.00 tokens/s"),
+    ],
+)
+def test_both_ends_of_a_range_are_in_one_unit_where_that_reads_well(
+    value: float, low: float, high: float, unit: Unit, expected: str
+) -> None:
+    assert ", ".join(map(str, show_range(low, high, unit, GIBI, value))) == expected

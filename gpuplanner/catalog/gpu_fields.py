@@ -61,7 +61,7 @@ GPU_NUMBERS = {
     "fp16_acc16_tflops": _flops(P.FP16_ACC16_FLOP_PER_S, _TENSOR_16, 20_000),
     "fp8_tflops": _flops(P.FP8_FLOP_PER_S, _TENSOR_32, 40_000),
     "fp4_tflops": _flops(P.FP4_FLOP_PER_S, _TENSOR_32, 80_000),
-    "int8_tops": _flops(P.INT8_FLOP_PER_S, _TENSOR, 40_000),
+    "int8_tops": NumberField(P.INT8_FLOP_PER_S, Unit.OP_PER_S, TERA, _TENSOR, 0.005, 40_000),
     "sms": NumberField(P.SMS, Unit.COUNT, 1, _GPU, 1, 2_000),
     "l2_mb": NumberField(P.L2_BYTES, Unit.BYTE, MIB, _GPU, 0.1, 2_000),
     "power_w": NumberField(P.POWER_W, Unit.WATT, 1, _GPU, 3, 5_000),

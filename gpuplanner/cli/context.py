@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuplanner.figures import Figure
 from gpuplanner.messages import InputError, Message, MessageValue, Translator
-from gpuplanner.units import Display, Shown, Unit, show
+from gpuplanner.units import Display, Shown, Unit, show, show_range
 
 if TYPE_CHECKING:
     from gpuplanner.workspace import Workspace
@@ -60,17 +60,17 @@ class Context:
 
     def number(self, value: float, unit: Unit) -> str:
         """A value as a person reads it."""
-        return str(self._shown(value, unit))
+        return str(self._translated(show(value, unit, self.display)))
 
     def range(self, figure: Figure) -> str:
         """The range of a figure as "27–36 ms", or nothing when it is exact."""
         if figure.low == figure.high:
             return ""
-        low, high = self._shown(figure.low, figure.unit), self._shown(figure.high, figure.unit)
+        ends = show_range(figure.low, figure.high, figure.unit, self.display, figure.value)
+        low, high = (self._translated(end) for end in ends)
         return f"{low.number}–{high}" if low.unit == high.unit else f"{low} – {high}"
 
-    def _shown(self, value: float, unit: Unit) -> Shown:
-        shown = show(value, unit, self.display)
+    def _translated(self, shown: Shown) -> Shown:
         return Shown(shown.number, self.translator.unit(shown.unit))
 
 

@@ -15,7 +15,7 @@ from gpuplanner.messages import Language, Message, MessageValue, Translator
 from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, THEME, Setting
 from gpuplanner.ui.settings import Settings
 from gpuplanner.ui.tokens import DARK, LIGHT, Tokens
-from gpuplanner.units import Display, MemoryConvention, Shown, Unit, show
+from gpuplanner.units import Display, MemoryConvention, Shown, Unit, show, show_range
 
 FACE = "window"
 """Texts of its own stand under `<id>.window`; see `Translator`."""
@@ -80,7 +80,14 @@ class Appearance(QObject):
 
     def show(self, value: float, unit: Unit) -> Shown:
         """A number in base units as the person wants to read it."""
-        shown = show(value, unit, self.display)
+        return self._translated(show(value, unit, self.display))
+
+    def show_range(self, low: float, high: float, unit: Unit, value: float) -> tuple[Shown, Shown]:
+        """The ends of the range of a value as the person wants to read them, in one unit where that reads well."""
+        first, last = show_range(low, high, unit, self.display, value)
+        return self._translated(first), self._translated(last)
+
+    def _translated(self, shown: Shown) -> Shown:
         return Shown(shown.number, self.translator.unit(shown.unit))
 
     def moment(self, iso: str) -> str:

@@ -357,3 +357,15 @@ LEVEL = {
 @pytest.fixture(scope="module")
 def shipped_index():
     return CatalogIndex(load_catalog(shipped("catalogs")))
+
+
+def test_rates_of_integers_are_in_tops(real):
+    column = next(c for c in real.columns("gpus") if c.id == "int8_flop_per_s")
+    assert header_unit(column, IN_GIB).text == "TOPS"
+    found = [ids(real, "gpus", {"int8_flop_per_s": typed}) for typed in (">=300", ">=300 TOPS", ">=0.3 POPS")]
+    assert found[0]
+    assert found[0] == found[1] == found[2]
+    whole = load_catalog(shipped("catalogs")).gpus.values()
+    assert {gpu.properties[name].fact.unit for gpu in whole for name in gpu.properties if name.value == column.id} == {
+        Unit.OP_PER_S
+    }

@@ -104,6 +104,7 @@ def test_what_comes_from_memory_says_so(words):
         (1979e12, Unit.FLOP_PER_S, "1,979 TFLOPS"),
         (9.7e12, Unit.FLOP_PER_S, "9.7 TFLOPS"),
         (0.473e12, Unit.FLOP_PER_S, "0.473 TFLOPS"),
+        (1979e12, Unit.OP_PER_S, "1,979 TOPS"),
         (2039e9, Unit.BYTE_PER_S, "2,039 GB/s"),
         (80 * 2.0**30, Unit.BYTE, "80 GiB"),
         (700.0, Unit.WATT, "700 W"),

@@ -352,6 +352,7 @@ def test_cells_in_words(reader, appearance):
     rows = side_by_side(reader, gpu(A100), gpu(H100))
     words = [cell_words(rows["bf16_flop_per_s"], cell, appearance) for cell in rows["bf16_flop_per_s"].cells]
     assert [w.text for w in words] == ["312 TFLOPS", "989 TFLOPS"]
+    assert cell_words(rows["int8_flop_per_s"], rows["int8_flop_per_s"].cells[0], appearance).text == "624 TOPS"
     assert words[1].mark == "◐", "another source gives another value"
     assert "989" in words[1].tip or words[1].tip
     missing = cell_words(rows["fp8_flop_per_s"], rows["fp8_flop_per_s"].cells[0], appearance)

@@ -45,7 +45,12 @@ CALIBRATED = Figure(0.031, Unit.SECOND, Certainty.CALIBRATED, 0.027, 0.036, why=
 def test_a_figure_says_its_range_or_how_sure_it_is(appearance):
     assert range_text(appearance, CALIBRATED) == "27.0 – 36.0"
     wide = Figure(0.9, Unit.SECOND, Certainty.CALIBRATED, 0.6, 1.4)
-    assert range_text(appearance, wide) == "600 ms – 1.40 s"
+    assert range_text(appearance, wide) == "600 – 1,400"
+    assert range_with_unit(appearance, wide) == "600 – 1,400 ms"
+    beside = Figure(3600.0, Unit.SECOND, Certainty.CALIBRATED, 120.0, 5400.0)
+    assert range_text(appearance, beside) == "2.00 – 90.0 min"
+    apart = Figure(1.0, Unit.SECOND, Certainty.CALIBRATED, 0.001, 2.0)
+    assert range_text(appearance, apart) == "1.00 ms – 2.00 s"
     assert certainty_text(appearance, exact(1, Unit.COUNT)) == "exact"
     given = Figure(5, Unit.COUNT, Certainty.USER, 5, 5)
     assert certainty_text(appearance, given) == "given by you"
@@ -53,7 +58,7 @@ def test_a_figure_says_its_range_or_how_sure_it_is(appearance):
 
 @pytest.mark.parametrize(
     ("low", "high", "says"),
-    [(0.027, 0.036, "27.0 – 36.0 ms"), (0.34, 1.17, "340 ms – 1.17 s"), (1.2, 1.9, "1.20 – 1.90 s")],
+    [(0.027, 0.036, "27.0 – 36.0 ms"), (0.34, 1.17, "340 – 1,170 ms"), (1.2, 1.9, "1.20 – 1.90 s")],
 )
 def test_a_range_that_stands_alone_says_each_unit_once(appearance, low, high, says):
     assert range_with_unit(appearance, Figure(0.448, Unit.SECOND, Certainty.CALIBRATED, low, high)) == says

@@ -53,6 +53,8 @@ def header_unit(column: Column, display: Display) -> HeaderUnit:
             return HeaderUnit("Gbit/s", 1e9)
         case Unit.FLOP_PER_S:
             return HeaderUnit("TFLOPS", TERA)
+        case Unit.OP_PER_S:
+            return HeaderUnit("TOPS", TERA)
         case Unit.PARAMETER:
             return HeaderUnit("B", 1e9)
         case Unit.WATT:

@@ -87,7 +87,7 @@ def gpu_table(catalog: Catalog, prices: Prices) -> Table[Gpu]:
         GpuProperty.FP16_FLOP_PER_S: Unit.FLOP_PER_S,
         GpuProperty.FP8_FLOP_PER_S: Unit.FLOP_PER_S,
         GpuProperty.FP4_FLOP_PER_S: Unit.FLOP_PER_S,
-        GpuProperty.INT8_FLOP_PER_S: Unit.FLOP_PER_S,
+        GpuProperty.INT8_FLOP_PER_S: Unit.OP_PER_S,
         GpuProperty.TF32_FLOP_PER_S: Unit.FLOP_PER_S,
         GpuProperty.FP32_FLOP_PER_S: Unit.FLOP_PER_S,
         GpuProperty.FP64_FLOP_PER_S: Unit.FLOP_PER_S,

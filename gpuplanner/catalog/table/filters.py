@@ -35,13 +35,15 @@ _BYTES = {
     for power, prefix in enumerate(("k", "m", "g", "t", "p"), 1)
 } | {"b": 1.0}
 _SI = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15, "e": 1e18}
+_RATES = {p + end: size for p, size in _SI.items() for end in ("flops", "flop/s", "ops", "op/s") if p}
+_RATES |= {"t": 1e12, "p": 1e15}
 _UNITS: dict[Unit, dict[str, float]] = {
     Unit.BYTE: _BYTES | {"g": 1e9, "t": 1e12, "m": 1e6},
     Unit.BYTE_PER_TOKEN: _BYTES,
     Unit.BYTE_PER_S: {name + "/s": size for name, size in _BYTES.items()},
     Unit.BIT_PER_S: {p + end: size for p, size in _SI.items() for end in ("bit/s", "bps", "b/s") if p},
-    Unit.FLOP_PER_S: {p + end: size for p, size in _SI.items() for end in ("flops", "flop/s", "ops", "op/s") if p}
-    | {"t": 1e12, "p": 1e15},
+    Unit.FLOP_PER_S: _RATES,
+    Unit.OP_PER_S: _RATES,
     Unit.PARAMETER: {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12},
     Unit.WATT: {"w": 1.0, "kw": 1e3},
     Unit.COUNT: {"k": 1e3, "m": 1e6},

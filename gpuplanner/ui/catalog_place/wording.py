@@ -9,7 +9,10 @@ from gpuplanner.facts import Basis, Density, Fact, Known, MemoryKind, Per, Sourc
 from gpuplanner.messages import Language, Message, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.catalog_place.marks import Mark, source_mark
-from gpuplanner.units import Shown, Unit, digits
+from gpuplanner.units import GB, TERA, Shown, Unit, digits
+
+_RATES = {Unit.FLOP_PER_S: (TERA, "TFLOPS"), Unit.OP_PER_S: (TERA, "TOPS"), Unit.BYTE_PER_S: (GB, "GB/s")}
+"""The prefix that datasheets print rates with, whatever their size."""
 
 
 def basis_words(basis: Basis) -> list[Message]:
@@ -34,8 +37,8 @@ def joined(appearance: Appearance, words: Iterable[Message | str]) -> str:
 
 def shown_fact(fact: Fact, appearance: Appearance) -> str:
     """The value with its unit as it was published: rates with four digits (1,979 TFLOPS), and no zeros at the end."""
-    if fact.unit in {Unit.FLOP_PER_S, Unit.BYTE_PER_S} and fact.value:
-        factor, unit = (1e12, "TFLOPS") if fact.unit is Unit.FLOP_PER_S else (1e9, "GB/s")
+    if fact.unit in _RATES and fact.value:
+        factor, unit = _RATES[fact.unit]
         return f"{_trimmed(digits(fact.value / factor, 4 if fact.value >= 1e3 * factor else 3))} {unit}"
     return shown_value(fact.value, fact.unit, appearance)
 

@@ -94,14 +94,14 @@ METRICS: Mapping[str, tuple[Unit, Better]] = {
 """What a search gives for a machine, with its unit and which way is better."""
 _OF_JOB = frozenset({"job_s", "job_usd"})
 _RATES = (
-    GpuProperty.BF16_FLOP_PER_S,
-    GpuProperty.FP16_FLOP_PER_S,
-    GpuProperty.FP8_FLOP_PER_S,
-    GpuProperty.FP4_FLOP_PER_S,
-    GpuProperty.INT8_FLOP_PER_S,
-    GpuProperty.TF32_FLOP_PER_S,
-    GpuProperty.FP32_FLOP_PER_S,
-    GpuProperty.FP64_FLOP_PER_S,
+    (GpuProperty.BF16_FLOP_PER_S, Unit.FLOP_PER_S),
+    (GpuProperty.FP16_FLOP_PER_S, Unit.FLOP_PER_S),
+    (GpuProperty.FP8_FLOP_PER_S, Unit.FLOP_PER_S),
+    (GpuProperty.FP4_FLOP_PER_S, Unit.FLOP_PER_S),
+    (GpuProperty.INT8_FLOP_PER_S, Unit.OP_PER_S),
+    (GpuProperty.TF32_FLOP_PER_S, Unit.FLOP_PER_S),
+    (GpuProperty.FP32_FLOP_PER_S, Unit.FLOP_PER_S),
+    (GpuProperty.FP64_FLOP_PER_S, Unit.FLOP_PER_S),
 )
 
 
@@ -262,7 +262,7 @@ def _gpu() -> tuple[Property, ...]:
         _of_gpu(GpuProperty.MEMORY_BYTES, Unit.BYTE, _MORE),
         Property("memory_type", msg("search.column.memory_type"), word("memory_type")),
         _of_gpu(GpuProperty.HBM_BYTES_PER_S, Unit.BYTE_PER_S, _MORE),
-        *(_of_gpu(rate, Unit.FLOP_PER_S, _MORE) for rate in _RATES),
+        *(_of_gpu(rate, unit, _MORE) for rate, unit in _RATES),
         Property("link_kind", msg("search.column.link_kind"), word("link_kind"), in_catalog=True),
         _of_gpu(GpuProperty.LINK_BYTES_PER_S, Unit.BYTE_PER_S, _MORE),
         _of_gpu(GpuProperty.PCIE_GENERATION, Unit.COUNT, _MORE),

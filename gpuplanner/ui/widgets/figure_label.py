@@ -17,7 +17,7 @@ MISSING = "—"
 
 
 def range_text(appearance: Appearance, figure: Figure) -> str:
-    """The range of a figure, "27 – 36"; the unit is said where the ends differ in it. Empty for an exact figure."""
+    """The range of a figure, "27 – 36"; the unit is said where it is not the figure's. Empty for an exact figure."""
     if figure.exact or figure.low == figure.high:
         return ""
     return spread_text(appearance, figure.value, (figure.low, figure.high), figure.unit)
@@ -25,18 +25,17 @@ def range_text(appearance: Appearance, figure: Figure) -> str:
 
 def spread_text(appearance: Appearance, value: float, spread: tuple[float, float], in_unit: Unit) -> str:
     """The ends of a range as they stand under a value."""
-    low, high = (appearance.show(end, in_unit) for end in spread)
-    unit = appearance.show(value, in_unit).unit
-    if low.unit == high.unit == unit:
-        return f"{low.number} – {high.number}"
-    return f"{low} – {high}"
+    low, high = appearance.show_range(*spread, in_unit, value)
+    if low.unit != high.unit:
+        return f"{low} – {high}"
+    return f"{low.number} – {high.number if high.unit == appearance.show(value, in_unit).unit else high}"
 
 
 def range_with_unit(appearance: Appearance, figure: Figure) -> str:
     """The range of a figure where its value does not stand beside it, "27 – 36 ms". Empty for an exact figure."""
     if not range_text(appearance, figure):
         return ""
-    low, high = (appearance.show(end, figure.unit) for end in (figure.low, figure.high))
+    low, high = appearance.show_range(figure.low, figure.high, figure.unit, figure.value)
     return f"{low.number} – {high}" if low.unit == high.unit else f"{low} – {high}"
 
 
