@@ -48,6 +48,8 @@ class ModelNumbers:
 
     `encoder_heads`: query heads of the layer of an encoder that has most of them; 0 for what keeps a cache. `draft`:
     how its tokens are drafted; None where each pass gives one. `recurrent_layers`: those that keep a state, no cache.
+    `routed_traffic_bytes`: what a token's copies move that its experts read and write; `expert_tile_padding`: rows that
+    the tiles of a prompt's expert matrices are filled up with on average.
     """
 
     layers: float
@@ -82,6 +84,8 @@ class ModelNumbers:
     encoder_heads: float = 0.0
     draft: "DraftNumbers | None" = None
     recurrent_layers: float = 0.0
+    routed_traffic_bytes: float = 0.0
+    expert_tile_padding: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +164,8 @@ class ServerNumbers:
     where attention and recurrent layers share pages of one size. `offline_share`: what a list of requests reaches of
     the steady rate. `offload_bytes`: weights that each GPU leaves in host memory. They are read
     over PCIe in every pass, or, where `computes_on_host` is 1, worked on by the CPU in passes of fewer than
-    `host_batch_rows` rows.
+    `host_batch_rows` rows. `convoy_prompts`: see `formulas.serving_waiting.prompts_ahead`; 0 unless lengths are equal.
+    `balance_steps`: for how many steps a prompt waits at most until each group that attends for itself has one too.
     """
 
     memory_share: Number
@@ -197,6 +202,8 @@ class ServerNumbers:
     host_memory_bytes_per_s: Number
     host_memory_share: Number
     host_flop_per_s: Number
+    convoy_prompts: Number = 0.0
+    balance_steps: Number = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -273,6 +273,7 @@ def server_numbers(serving: Serving, gpu: Gpu, efficiencies: Efficiencies, profi
         host_memory_bytes_per_s=serving.host_memory_bytes_per_s or host["memory_bytes_per_s"],
         host_memory_share=host["memory_share"],
         host_flop_per_s=host["flop_per_s"],
+        balance_steps=found.values.get("balance_steps", 0.0),
     )
 
 

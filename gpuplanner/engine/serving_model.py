@@ -129,6 +129,8 @@ def model_numbers(
         mlp_pass_tokens=server["expert_pass_tokens"] if moe else inf,
         profile_bytes=server["tower_profile_bytes"] if architecture.tower_parameters else 0.0,
         activation_bytes=word,
+        routed_traffic_bytes=word * sum(g.count * _routed_widths(g, architecture.hidden) for g in moe),
+        expert_tile_padding=0.5 * server["expert_tile_rows"] if moe else 0.0,
     )
 
 
@@ -169,7 +171,7 @@ def _cache_layers(groups: Iterable[LayerGroup], kv_bits: float) -> Iterator[Cach
             window=window,
             attended=attended,
             flops_per_pair=float(sum(n * _decode_flops(a) for n, a in layers)),
-            prefill_flops_per_pair=float(sum(n * 2 * a.heads * (a.head_dim + a.value_head_dim) for n, a in layers)),
+            prefill_flops_per_pair=float(sum(n * _prompt_flops(a) for n, a in layers)),
             heads=float(sum(n * a.heads for n, a in layers)),
         )
 
@@ -181,11 +183,28 @@ def _decode_flops(attention: Attention) -> int:
     return 2 * attention.heads * (attention.head_dim + attention.value_head_dim)
 
 
+def _prompt_flops(attention: Attention) -> int:
+    """FLOP of one layer for two tokens of a prompt.
+
+    Servers make keys and values of all heads from the latent first, which takes three to four times fewer FLOP than
+    with the latent itself; a sparse attention picks tokens of the latent cache and multiplies with these.
+    """
+    sparse = attention.top_k_tokens is not None
+    key = attention.head_dim if sparse else attention.expanded_head_dim or attention.head_dim
+    value = attention.value_head_dim if sparse else attention.expanded_value_head_dim or attention.value_head_dim
+    return 2 * attention.heads * (key + value)
+
+
 def _mlp_widths(group: LayerGroup) -> int:
     """Numbers a token that live at once in the feed-forward part: what comes out of up and gate, and what goes down."""
     mlp = group.mlp
     one = 3 if mlp.gated else 2
     return one * (mlp.intermediate * max(mlp.experts_per_token, 1) + mlp.shared_intermediate)
+
+
+def _routed_widths(group: LayerGroup, hidden: int) -> int:
+    """Numbers a token that its experts move: a copy for each of them written, their results written, these summed."""
+    return 3 * group.mlp.experts_per_token * hidden
 
 
 def _attention_widths(attention: Attention) -> int:

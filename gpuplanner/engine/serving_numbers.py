@@ -20,8 +20,8 @@ without end. Concurrency and request rate are those of all replicas together.
 from dataclasses import dataclass, replace
 from math import inf
 
-from gpuplanner.engine.formulas import disaggregation, serving_pool, serving_time
-from gpuplanner.engine.formulas.elementwise import Condition, Number, maximum, minimum, where
+from gpuplanner.engine.formulas import disaggregation, serving_pool, serving_time, serving_waiting
+from gpuplanner.engine.formulas.elementwise import Condition, Number, always, maximum, minimum, where
 from gpuplanner.engine.serving_apart import ApartNumbers, balanced, transfer_seconds
 from gpuplanner.engine.serving_exchange import GroupReach, group_reach
 from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
@@ -137,23 +137,36 @@ def _closed(parts: _Parts, memory: MemoryNumbers, places: Number, fits: Number) 
     work = _work(parts, resident)
     cycle = serving_time.cycle_seconds(resident, work.share_s, load.output_tokens, work.step.total_s)
     rate = serving_time.requests_per_second(resident, cycle)
-    together = serving_time.burst_prompts(
+    together = serving_waiting.burst_prompts(
         server.max_batched_tokens, _prompt(load), resident, server.static_batches, way.attention_ranks
     )
-    first = serving_time.first_token_seconds(
-        work.alone_s,
-        work.step.whole_s,
-        server.request_s,
+    prefill, line_s = work.prefill, _started(parts, work.share_s, work.passes)
+    cost = serving_waiting.full_pass_cost(
+        _started(parts, prefill.total_s, work.passes), _started(parts, prefill.launch_s, work.passes), together
+    )
+    ahead = serving_waiting.prompts_ahead(
         server.burst_share,
         resident,
-        work.share_s,
-        work.passes,
         together,
+        cost,
+        line_s,
+        load.output_tokens,
+        work.step.total_s,
+        server.convoy_prompts,
+    )
+    first = serving_time.first_token_seconds(
+        _started(parts, work.alone_s, maximum(work.passes, 1.0)),
+        work.step.whole_s,
+        server.request_s,
+        ahead,
+        resident,
+        line_s,
+        work.passes,
     )
     waits = serving_time.waiting_seconds(offered, resident, rate)
-    ttft = serving_time.answered_seconds(first, waits)
+    ttft = serving_time.answered_seconds(first, waits + _balancing(server, way, work, rate))
     tpot = serving_time.token_seconds(
-        work.step.total_s, server.burst_share, resident, work.share_s, load.output_tokens, together
+        work.step.total_s, ahead, resident, work.share_s, load.output_tokens, server.burst_share, cost
     )
     never = resident < 0
     return _result(parts, memory, places, resident, work, ttft, tpot, rate, never)
@@ -168,10 +181,31 @@ def _open(parts: _Parts, memory: MemoryNumbers, places: Number, rate: Number) ->
     saturated = rate >= capacity
     served = minimum(rate, capacity)
     first = serving_time.first_token_seconds_at_rate(
-        work.alone_s, work.step.whole_s, server.request_s, resident, served, work.share_s
+        _started(parts, work.alone_s, maximum(work.passes, 1.0)),
+        work.step.whole_s,
+        server.request_s,
+        resident,
+        served,
+        work.share_s,
     )
+    first = serving_time.answered_seconds(first, _balancing(server, parts[4], work, served))
     tpot = serving_time.token_seconds_at_rate(work.step.total_s, served, work.share_s)
     return _result(parts, memory, places, resident, work, first, tpot, served, saturated)
+
+
+def _started(parts: _Parts, work_s: Number, passes: Number) -> Number:
+    """A prompt's time with what its layers of experts take longer to start; nothing to add where there are none."""
+    model, gpu, *_ = parts
+    if not model.moe_layers:
+        return work_s  # nothing to explain
+    return serving_waiting.with_start_seconds(work_s, passes, model.moe_layers, gpu.prompt_moe_layer_s)
+
+
+def _balancing(server: ServerNumbers, way: WayNumbers, work: _Work, rate: Number) -> Number:
+    """How long a prompt waits for those of other groups; nothing where there are none."""
+    if way.plain or always(server.balance_steps, 0.0):
+        return 0.0  # nothing to explain
+    return serving_waiting.balance_seconds(server.balance_steps, work.step.whole_s, way.attention_ranks, rate)
 
 
 def _apart(parts: _Parts, memory: MemoryNumbers, places: Number) -> ServingNumbers:
@@ -203,8 +237,9 @@ def _apart(parts: _Parts, memory: MemoryNumbers, places: Number) -> ServingNumbe
         sent = maximum(sent, sequence_bytes(model, readers, own.cache_layers, load.input_tokens))
     sending_s = transfer_seconds(sent, gpu, way)
     turn_s = disaggregation.prompt_turn_seconds(share_s, sending_s)
+    beside_s = _started(parts, server.request_s, maximum(passes, 1.0))
     found = balanced(
-        step_of, way, places, load.output_tokens, alone_s, turn_s, sending_s, sent, server.request_s,
+        step_of, way, places, load.output_tokens, alone_s, turn_s, sending_s, sent, beside_s,
         load.concurrency, load.request_per_s,
     )  # fmt: skip
     return ServingNumbers(

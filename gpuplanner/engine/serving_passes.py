@@ -190,9 +190,7 @@ def prefill_pass(
     own_pass = serving_time.own_pass_seconds(launch, server.step_s, passes, server.shares_step)
     fetch = _fetch(server, way, passes)
     work_s = serving_time.step_seconds(matrices.total_s, attend, between, exchange, dispatch, fetch, 0.0, 0.0, 0.0)
-    started = serving_time.prompt_launch_seconds(
-        own_pass, passes, model.layers, gpu.prompt_layer_s, model.moe_layers, gpu.prompt_moe_layer_s, work_s
-    )
+    started = serving_time.prompt_launch_seconds(own_pass, passes, model.layers, gpu.prompt_layer_s, work_s)
     numbers = _summed(
         PassNumbers(
             matrices.weights_s, matrices.compute_s, matrices.total_s, 0.0, attend, between, exchange, dispatch, fetch,
@@ -245,7 +243,10 @@ def _matrices(
     if decoding:
         head = gemm.matrix_flops(model.head_parameters, dense_rows, pad, dense_ranks)
     if model.active_expert_parameters:
-        chosen = moe.expert_rows(busy, gpu.expert_padding_tokens, loaded, model.experts_per_token)
+        own_pad = gpu.expert_padding_tokens
+        if not decoding:
+            own_pad = maximum(own_pad, model.expert_tile_padding)
+        chosen = moe.expert_rows(busy, own_pad, loaded, model.experts_per_token)
         experts = gemm.matrix_flops(model.active_expert_parameters, chosen, 0.0, tensor)
     flops = gemm.all_matrix_flops(mlp, attention_flops, head, experts)
     compute_s = gemm.multiply_seconds(flops, gpu.flop_per_s, gpu.utilisation, passes)
@@ -260,7 +261,12 @@ def dense_copies(server: ServerNumbers, way: WayNumbers) -> Number:
 
 def _between(model: ModelNumbers, gpu: GpuNumbers, way: WayNumbers, tokens: Number) -> Number:
     moved = serving_time.traffic_bytes(
-        tokens, model.split_traffic_bytes, model.whole_traffic_bytes, way.tensor_parallel / way.attention_ranks
+        tokens,
+        model.split_traffic_bytes,
+        model.whole_traffic_bytes,
+        model.routed_traffic_bytes,
+        way.tensor_parallel / way.attention_ranks,
+        way.expert_parallel,
     )
     return gemm.read_seconds(moved, gpu.hbm_bytes_per_s, gpu.hbm_share)
 

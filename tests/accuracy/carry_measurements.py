@@ -30,9 +30,11 @@ COMPUTED_IN = {"inference_vision": frozenset({"step_ms"}), "mlperf_training": fr
 TERMS: Mapping[str, tuple[str, ...]] = {
     "inference_llm": (
         r"static|genai-perf c1|single-stream", r"MLPerf", r"sharegpt", r"gemm=\w+", r"attention_dp=\d+",
-        r"seq_len \d+", r"50th percentile token", r"total over gpu", r"outlier|confidence=low",
+        r"seq_len \d+", r"50th percentile token", r"total over gpu", r"outlier|confidence=low", r"genai-perf",
     ),
-    "inference_llm_online": (r"MLPerf", r"gemm=\w+", r"attention_dp=\d+", r"outlier|confidence=low"),
+    "inference_llm_online": (
+        r"MLPerf", r"gemm=\w+", r"attention_dp=\d+", r"aiperf|\bid=(?!\d)", r"outlier|confidence=low",
+    ),
     "training_llm": (
         r"mean ~?\d+ tok", r"submission config", r"mla", r"ce-fusion|fused[^;]*ce\b|liger|cut.?cross", r"gate",
         r"up_proj", r"all linear", r"mlp", r"k_proj", r"o_proj", r"q,v", r"v_proj", r"not LoRA|LoRA \(emb\)",

@@ -52,7 +52,7 @@ PRIORS = {
     ("launch", "exchange_latency"): (2.0, 1.0), ("exchange", "efficiency"): (0.5, 0.6),
     ("exchange", "latency_s"): (10e-6, 0.2), ("exchange", "latency_growth"): (0.55, 0.2),
     ("servers", "step_s"): (5e-4, 0.6), ("servers", "sequence_s"): (5e-6, 0.6), ("servers", "request_s"): (10e-3, 0.6),
-    ("servers", "burst_share"): (0.16, 0.35), ("servers", "offline_share"): (0.95, 0.05),
+    ("servers", "offline_share"): (0.95, 0.05),
 }  # fmt: skip
 """Which numbers are fitted: what they are without rows that tell, and how far in log space each moves for the cost of a
 group that is a tenth off."""
@@ -71,7 +71,7 @@ STREAMED = {"architecture Hopper": 0.92, "chip GA100": 0.83, "architecture Ada L
 STREAMED_PULL = 0.04
 ANY = (("hbm", "share"), ("hbm", "converted_share"), ("hbm", "cache_share"), ("gemm", "utilisation"))
 """What an entry for any GPU takes from those of one kind of GPU."""
-HELD_IF_STATIC = frozenset({"burst_share", "sequence_s", "request_s", "offline_share"})
+HELD_IF_STATIC = frozenset({"sequence_s", "request_s", "offline_share"})
 """Numbers of a server that a fixed batch tells nothing about."""
 MEASURED = " measured"
 """Ends the name of a profile whose rows tell the numbers of the server of the same name too."""
@@ -146,9 +146,9 @@ def _cases(row: Row, context: ValidationContext, tables: Tables) -> Iterable[Cas
     if SKIPPED.search(row.text("notes")) or MLPERF in row.text("notes") or OTHERS.search(row.text("engine")):
         return
     speculative = SPECULATIVE.search(row.text("model"))
-    tables.used.clear()
+    tables = Tables(tables)  # of its own, or what the engine keeps of a look-up would answer for it
     try:
-        place = placed(row, context)
+        place = placed(row, replace(context, efficiencies=tables))
     except (InputError, MissingFactError):
         return
     keys = tuple(key for used in dict.fromkeys(tables.used) for key in _keys(used, tables))
@@ -289,7 +289,6 @@ class Batch:
             step_s=put(("servers", "step_s"), values, server.step_s),
             sequence_s=put(("servers", "sequence_s"), values, server.sequence_s),
             request_s=put(("servers", "request_s"), values, server.request_s),
-            burst_share=np.minimum(put(("servers", "burst_share"), values, server.burst_share), 1.0),
             offline_share=np.minimum(put(("servers", "offline_share"), values, server.offline_share), 1.0),
         )
 

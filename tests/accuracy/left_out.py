@@ -44,8 +44,8 @@ RATES = ("_per_s", "tflops", "mfu", "hfu", "tok_s", "img_s", "it_per_s", "GBps",
 TRAINED = frozenset({training_columns.STEP, training_columns.MEMORY})
 RANGE = {"low", "high"}
 HOLDERS = ("variant", "gpu", "chip", "architecture")
-QUICK = 3
-"""Iterations from the values of the whole fit on."""
+QUICK = 8
+"""Iterations at most from the values of the whole fit on: enough for what no row tells any more to leave these."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,12 @@ def test_of_models_that_may_have_drafted_only_first_tokens_are_taken(cases):
     assert len(drafting) > 200
 
 
+def test_every_row_depends_on_what_was_looked_up_for_it(cases):
+    """Whether the same was looked up for a row before it or not."""
+    tables = ("hbm", "gemm", "launch")
+    assert [case.row.id for case in cases if not {key[0] for key in case.keys} >= set(tables)] == []
+
+
 def test_the_memory_of_a_chip_that_was_streamed_is_known_better():
     assert prior(HOPPER) > prior(BLACKWELL)
     assert pull(HOPPER) < pull(BLACKWELL)

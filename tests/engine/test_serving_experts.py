@@ -114,6 +114,66 @@ def test_the_flags_of_the_server_are_told(serve, server, flags):
     assert said.values["flags"] == flags
 
 
+def test_groups_of_tensorrt_llm_wait_for_each_others_prompts(serve):
+    """Two servers differ in more than that: the same one with groups and without decides."""
+    waits = {}
+    for server in (Server.VLLM, Server.TENSORRT_LLM):
+        first = [
+            serve(server=server, tensor_parallel=8, attention_ranks=groups, concurrency=64).metrics["ttft_s"].value
+            for groups in (1, 8)
+        ]
+        waits[server] = first[1] - first[0]
+    assert waits[Server.TENSORRT_LLM] > waits[Server.VLLM] + 0.2
+
+
+def test_the_start_of_a_mixtures_prompt_keeps_prompts_waiting_and_no_answers(shipped_catalog, shipped_efficiencies):
+    numbers = model_numbers(shipped_catalog.models[DEEPSEEK].architecture, "fp8", None, shipped_efficiencies)
+    machine = bare(shipped_catalog.gpus[H200], 8)
+    workload = Serving(model=ModelChoice(catalog_id=DEEPSEEK), server=Server.SGLANG, concurrency=32)
+    gpu = gpu_numbers(machine, "fp8", "sglang", False, shipped_efficiencies).numbers
+    server, load = server_numbers(workload, machine.gpu, shipped_efficiencies), load_numbers(workload)
+    assert gpu.prompt_moe_layer_s > 0
+    with_start, without = (
+        serving_numbers(numbers, g, server, load, WayNumbers(8.0, 1.0, 1.0))
+        for g in (gpu, replace(gpu, prompt_moe_layer_s=0.0))
+    )
+    assert with_start.ttft_s > without.ttft_s + 58 * gpu.prompt_moe_layer_s
+    assert with_start.output_tokens_per_s == without.output_tokens_per_s
+    assert with_start.tpot_s <= without.tpot_s
+
+
+@pytest.mark.parametrize(
+    ("model", "key", "value"), [(DEEPSEEK, 192, 128), ("deepseek-ai/DeepSeek-V3.2", 576, 512), (DENSE, 128, 128)]
+)
+def test_prompts_multiply_with_keys_of_all_heads_and_answers_with_the_latent(
+    shipped_catalog, shipped_efficiencies, model, key, value
+):
+    """DeepSeek-V3's heads are 192 and 128 wide and its latent 576 and 512; a sparse attention keeps to the latent."""
+    architecture = shipped_catalog.models[model].architecture
+    (kind,) = model_numbers(architecture, None, None, shipped_efficiencies).cache
+    assert kind.prefill_flops_per_pair == 2 * kind.heads * (key + value)
+    wide = (576, 576) if key != 128 else (128, 128)
+    assert kind.flops_per_pair == 2 * kind.heads * sum(wide)
+
+
+def test_experts_of_a_prompt_fill_their_tiles_and_copy_its_tokens(shipped_catalog, shipped_efficiencies):
+    """1,024 tokens are 32 for each expert of DeepSeek, which take as long as 96; answers have smaller tiles."""
+    whole = model_numbers(shipped_catalog.models[DEEPSEEK].architecture, "fp8", None, shipped_efficiencies)
+    assert whole.expert_tile_padding == 64
+    assert whole.routed_traffic_bytes == 58 * 3 * 8 * 7168 * 2
+    bare_of_both = replace(whole, expert_tile_padding=0.0, routed_traffic_bytes=0.0)
+    machine = bare(shipped_catalog.gpus[H200], 8)
+    workload = Serving(model=ModelChoice(catalog_id=DEEPSEEK), concurrency=1, input_tokens=1024)
+    gpu = gpu_numbers(machine, "fp8", "vllm", False, shipped_efficiencies).numbers
+    server, load = server_numbers(workload, machine.gpu, shipped_efficiencies), load_numbers(workload)
+    with_both, without = (
+        serving_numbers(n, gpu, server, load, WayNumbers(8.0, 1.0, 1.0)) for n in (whole, bare_of_both)
+    )
+    assert with_both.prefill.compute_s > 1.5 * without.prefill.compute_s
+    assert with_both.prefill.between_s > without.prefill.between_s
+    assert with_both.step.compute_s == without.step.compute_s
+
+
 @pytest.mark.parametrize("model", [DEEPSEEK, MIXTURE, "Qwen/Qwen3-Next-80B-A3B", "openai/gpt-oss-120b", DENSE])
 @pytest.mark.parametrize("asked", [{"concurrency": 300}, {"concurrency": None, "request_rate": 4.0}])
 def test_arrays_give_what_floats_give(shipped_catalog, shipped_efficiencies, model, asked):

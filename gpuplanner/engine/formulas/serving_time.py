@@ -30,21 +30,14 @@ def own_pass_seconds(launch_s: Number, scheduler_s: Number, passes: Number, shar
 
 @formula(
     Unit.SECOND,
-    "max(own_pass_s, passes · (layers · prompt_layer_s + moe_layers · prompt_moe_layer_s) - work_s)",
+    "max(own_pass_s, passes · layers · prompt_layer_s - work_s)",
     "kernels of a prompt are launched one by one: graphs are captured for decode steps alone",
 )
 def prompt_launch_seconds(
-    own_pass_s: Number,
-    passes: Number,
-    layers: Number,
-    prompt_layer_s: Number,
-    moe_layers: Number,
-    prompt_moe_layer_s: Number,
-    work_s: Number,
+    own_pass_s: Number, passes: Number, layers: Number, prompt_layer_s: Number, work_s: Number
 ) -> Number:
     """What starting the kernels of a prompt adds to its work: nothing where the GPU is the slower of the two."""
-    started_s = passes * (layers * prompt_layer_s + moe_layers * prompt_moe_layer_s)
-    return maximum(own_pass_s, started_s - work_s)
+    return maximum(own_pass_s, passes * layers * prompt_layer_s - work_s)
 
 
 @formula(
@@ -143,14 +136,23 @@ def own_group_seconds(
 
 @formula(
     Unit.BYTE,
-    "tokens · (split_traffic_bytes / tensor_parallel + whole_traffic_bytes)",
-    "norms, residuals, rotation and activation read and write each token's vectors",
+    "tokens · (split_traffic_bytes / tensor_parallel + whole_traffic_bytes + routed_traffic_bytes / expert_parallel)",
+    "norms, residuals, rotation and activation read and write each token's vectors, experts a copy for each of theirs",
 )
 def traffic_bytes(
-    tokens: Number, split_traffic_bytes: Number, whole_traffic_bytes: Number, tensor_parallel: Number
+    tokens: Number,
+    split_traffic_bytes: Number,
+    whole_traffic_bytes: Number,
+    routed_traffic_bytes: Number,
+    tensor_parallel: Number,
+    expert_parallel: Number,
 ) -> Number:
-    """Bytes that the operators between the matrices move; tensor parallelism splits those of the MLP and the heads."""
-    return tokens * (split_traffic_bytes / tensor_parallel + whole_traffic_bytes)
+    """Bytes that the operators between the matrices move; tensor parallelism splits those of the MLP and the heads.
+
+    `routed_traffic_bytes`: of the copies of a token that its experts read and write, on the ranks that have these.
+    """
+    split = split_traffic_bytes / tensor_parallel
+    return tokens * (split + whole_traffic_bytes + routed_traffic_bytes / expert_parallel)
 
 
 @formula(
@@ -235,23 +237,6 @@ def prefill_rows(
     return minimum(max_batched_tokens * attention_ranks, prompt_tokens * together)
 
 
-@formula(
-    Unit.COUNT,
-    "max(min(max_batched_tokens · attention_ranks / prompt_tokens, sequences · (1 - static_batches)), 1)",
-    "requests that arrive at once fill their passes",
-)
-def burst_prompts(
-    max_batched_tokens: Number,
-    prompt_tokens: Number,
-    sequences: Number,
-    static_batches: Number,
-    attention_ranks: Number = 1.0,
-) -> Number:
-    """Prompts in one pass where all residents ask at once; those of a static batch are counted by their passes."""
-    fit = max_batched_tokens * attention_ranks / prompt_tokens
-    return maximum(minimum(fit, sequences * (1.0 - static_batches)), 1.0)
-
-
 @formula(Unit.COUNT, "prompt_tokens / rows", "")
 def prefill_passes(prompt_tokens: Number, rows: Number) -> Number:
     """Passes that one prompt takes; less than one where several prompts share a pass."""
@@ -290,52 +275,50 @@ def requests_per_second(sequences: Number, cycle_s: Number) -> Number:
 
 @formula(
     Unit.SECOND,
-    "prefill_s + min(others, 1) · step_s + request_s + max(burst_share · (others + together - 1) + 1 -"
-    " 1 / min(passes, 1), 0) · prefill_share_s, others = max(sequences - 1, 0)",
+    "prefill_s + min(others, 1) · step_s + request_s + max(ahead + 1 - 1 / min(passes, 1), 0) · prefill_share_s, others"
+    " = max(sequences - 1, 0)",
     "the pass of its own prompt, the step in progress, and the prompts of others in passes before",
 )
 def first_token_seconds(
     prefill_s: Number,
     step_s: Number,
     request_s: Number,
-    burst_share: Number,
+    ahead: Number,
     sequences: Number,
     prefill_share_s: Number,
     passes: Number,
-    together: Number,
 ) -> Number:
-    """Time from the admission of a request to its first token. Those that share its pass do not go before it.
-
-    `burst_share`: half the share of requests that arrive at once with those of all other residents, whose prompts are
-    then computed `together` in a pass: the mean of n such is (n + together) / 2 prompts. 0.05 where each client asks
-    ten times and all start at once, as benchmarks do; 0.5 where equal lengths keep them in step.
+    """Time from the admission of a request to its first token. Of the prompts `ahead`, those that share its pass do not
+    go before it.
     """
     others = maximum(sequences - 1.0, 0.0)
-    before = maximum(burst_share * (others + together - 1.0) + 1.0 - 1.0 / minimum(passes, 1.0), 0.0)
+    before = maximum(ahead + 1.0 - 1.0 / minimum(passes, 1.0), 0.0)
     return prefill_s + minimum(others, 1.0) * step_s + request_s + before * prefill_share_s
 
 
 @formula(
     Unit.SECOND,
-    "step_s + max(others - burst_share · (others + together - 1), 0) · prefill_share_s / output_tokens,"
-    " others = max(sequences - 1, 0)",
+    "step_s + max(others - min(2 · burst_share, 1) · sequences · (1 - full_pass_cost) - ahead, 0) · prefill_share_s /"
+    " output_tokens, others = max(sequences - 1, 0)",
     WORK + "; the first token is left out",
 )
 def token_seconds(
     step_s: Number,
-    burst_share: Number,
+    ahead: Number,
     sequences: Number,
     prefill_share_s: Number,
     output_tokens: Number,
-    together: Number,
+    burst_share: Number,
+    full_pass_cost: Number,
 ) -> Number:
     """Mean time between two tokens of one request after the first: its steps, and others' prompts in between.
 
-    `together` as in `first_token_seconds`: what goes before the first token, or with it, does not come after it.
+    Prompts `ahead` go before the first token, or with it, and so do not come after it. Of requests that arrive at once
+    all prompts take less, since they share passes.
     """
     others = maximum(sequences - 1.0, 0.0)
-    after = maximum(others - burst_share * (others + together - 1.0), 0.0)
-    return step_s + after * prefill_share_s / output_tokens
+    spared = minimum(2.0 * burst_share, 1.0) * sequences * (1.0 - full_pass_cost)
+    return step_s + maximum(others - spared - ahead, 0.0) * prefill_share_s / output_tokens
 
 
 @formula(Unit.SECOND, "max(concurrency - sequences, 0) / request_per_s", "Little's law for those outside the pool")

@@ -76,6 +76,13 @@ SHAREGPT_PROMPT, SHAREGPT_ANSWER = 217.0, 202.0
 """Mean tokens of the first thousand conversations, as vLLM's benchmark prints them (from memory). Requests join a
 running batch there: TurboMind's too, whose other rows are of fixed batches.
 """
+STEADY = re.compile(r"genai-perf", re.IGNORECASE)
+"""Times of windows in which they have settled: the start at once of all clients is not in them."""
+EQUAL_LENGTHS = re.compile(r"aiperf|\bid=(?!\d)", re.IGNORECASE)
+"""Load of AIPerf as aiconfigurator's own runs ask for it, all prompts and all answers of one length (from memory). Runs
+with a day in their names are InferenceMAX's, whose lengths are drawn from 80 to 100 % of the stated ones."""
+IN_STEP = 0.5
+"""`burst_share` where all clients ask again at once."""
 MLPERF_FORMATS = {"Hopper": "fp8", "Ada Lovelace": "fp8", "CDNA3": "fp8", "Blackwell": "nvfp4", "Ampere": "int8"}
 """What submitters of MLPerf Inference v4.1 ran llama2-70b and mixtral in."""
 GPUS_OF_A_NODE = 8
@@ -125,6 +132,7 @@ def placed(row: Row, context: ValidationContext) -> PlacedRow:
     if profile == LMDEPLOY and SHAREGPT.search(row.text("notes")):
         joined = context.efficiencies.constants(SERVERS, Server.VLLM.value)
         server = replace(server, static_batches=0.0, burst_share=joined["burst_share"])
+    server = _in_step(row, server, profile, context)
     way = _way(row, gpus, profile) or best_way(
         ways_on(machine, model, serving), serving, numbers, found.numbers, server, load
     )
@@ -140,6 +148,25 @@ def placed(row: Row, context: ValidationContext) -> PlacedRow:
             prefill_tensor_parallel=0.0 if own == tensor else own,
         )
     return PlacedRow(model, machine, precision, profile, found, numbers, server, load, way, finite)
+
+
+def _in_step(row: Row, server: ServerNumbers, profile: str, context: ValidationContext) -> ServerNumbers:
+    """The server with how its clients come, by the program that measured: see `prompts_ahead`.
+
+    Equal lengths keep clients in step. A server that computes prompts before all else then has all of them at once;
+    one that computes them in the passes of the others has one after the other.
+    """
+    notes = row.text("notes")
+    if server.static_batches:
+        return server
+    if STEADY.search(notes):
+        return replace(server, burst_share=0.0)
+    if not EQUAL_LENGTHS.search(notes):
+        return server
+    if not server.shares_step:
+        return replace(server, burst_share=IN_STEP)
+    found = context.efficiencies.constants(SERVERS, profile).values
+    return replace(server, convoy_prompts=found.get("passes_under_way", 0.0))
 
 
 def profile_of(row: Row) -> str:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuplanner.engine.formulas import serving_time as f
+from gpuplanner.engine.formulas import serving_waiting as w
 
 TIMES = st.floats(1e-6, 10)
 
@@ -25,18 +26,22 @@ def test_offloaded_weights_are_read_in_every_pass_of_every_stage():
     assert f.fetch_seconds(1.0, 1.0, 0.0, inf, 0.5) == 0
 
 
-@given(st.floats(1, 500), TIMES, TIMES, st.floats(2, 5000), st.floats(0, 0.5), st.floats(0, 1))
-def test_the_order_of_work_moves_waiting_but_loses_none(sequences, prefill, step, output, burst, filled):
-    """First token and the rest together take a request's cycle, whatever arrives at once and shares a pass."""
+@given(st.floats(1, 500), TIMES, TIMES, st.floats(2, 5000), st.floats(0, 0.5), st.floats(0, 1), st.floats(0, 3))
+def test_the_order_of_work_moves_waiting_but_loses_none(sequences, prefill, step, output, burst, filled, convoy):
+    """First token and the rest together take a request's cycle, however many prompts go before its own."""
     together = 1.0 + filled * (sequences - 1.0)
-    first = f.first_token_seconds(prefill, 0.0, 0.0, burst, sequences, prefill, 1.0, together)
-    rest = f.token_seconds(step, burst, sequences, prefill, output, together) * output
+    ahead = w.prompts_ahead(burst, sequences, together, 1.0, prefill, output, step, convoy)
+    ahead = min(ahead, sequences - 1.0)
+    first = f.first_token_seconds(prefill, 0.0, 0.0, ahead, sequences, prefill, 1.0)
+    rest = f.token_seconds(step, ahead, sequences, prefill, output, burst, 1.0) * output
     assert first + rest == pytest.approx(f.cycle_seconds(sequences, prefill, output, step), rel=1e-9)
 
 
 def test_a_single_request_waits_for_nobody():
-    assert f.first_token_seconds(0.2, 0.05, 0.01, 0.4, 1.0, 0.2, 1.0, 1.0) == pytest.approx(0.21)
-    assert f.token_seconds(0.02, 0.4, 1.0, 0.2, 100.0, 1.0) == pytest.approx(0.02)
+    ahead = w.prompts_ahead(0.4, 1.0, 1.0, 1.0, 0.2, 100.0, 0.02, 2.0)
+    assert ahead == pytest.approx(0.0)
+    assert f.first_token_seconds(0.2, 0.05, 0.01, ahead, 1.0, 0.2, 1.0) == pytest.approx(0.21)
+    assert f.token_seconds(0.02, ahead, 1.0, 0.2, 100.0, 0.4, 1.0) == pytest.approx(0.02)
 
 
 def test_who_does_not_fit_waits():
@@ -78,24 +83,11 @@ def test_short_prompts_share_a_pass_when_many_requests_come():
     assert f.own_pass_seconds(0.01, 0.002, 2.0, 1.0) == 0
 
 
-def test_clients_that_all_start_at_once_wait_for_half_of_all_prompts_and_for_their_own_pass():
-    """Ten times a client, of which the first is at once with the others: 64 clients, eight prompts in a pass."""
-    together = f.burst_prompts(8192.0, 1024.0, 64.0, 0.0)
-    assert together == 8
-    assert f.burst_prompts(8192.0, 1024.0, 3.0, 0.0) == 3
-    assert f.burst_prompts(2048.0, 8192.0, 64.0, 0.0) == 1
-    assert f.burst_prompts(8192.0, 128.0, 16.0, 1.0) == 1
-    arrive_at_once = sum(8 * (1 + n // 8) for n in range(64)) / 64
-    assert arrive_at_once == (64 + 8) / 2
-    first = f.first_token_seconds(1.0, 0.0, 0.0, 0.05, 64.0, 1.0, 1.0, together)
-    assert first == pytest.approx(0.9 * 1 + 0.1 * arrive_at_once)
-
-
 def test_kernels_of_a_short_prompt_take_as_long_as_they_take_to_start():
-    assert f.prompt_launch_seconds(0.0, 1.0, 80.0, 5e-4, 0.0, 0.0, 0.03) == pytest.approx(0.01)
-    assert f.prompt_launch_seconds(0.0, 1.0, 80.0, 5e-4, 0.0, 0.0, 0.5) == 0
-    assert f.prompt_launch_seconds(0.004, 2.0, 80.0, 5e-4, 0.0, 0.0, 0.5) == 0.004
-    assert f.prompt_launch_seconds(0.0, 2.0, 60.0, 5e-4, 58.0, 1e-3, 0.0) == pytest.approx(0.176)
+    assert f.prompt_launch_seconds(0.0, 1.0, 80.0, 5e-4, 0.03) == pytest.approx(0.01)
+    assert f.prompt_launch_seconds(0.0, 1.0, 80.0, 5e-4, 0.5) == 0
+    assert f.prompt_launch_seconds(0.004, 2.0, 80.0, 5e-4, 0.5) == 0.004
+    assert f.prompt_launch_seconds(0.0, 2.0, 60.0, 5e-4, 0.0) == pytest.approx(0.06)
 
 
 def test_stages_see_a_part_of_the_batch_or_all_of_it():
@@ -118,7 +110,8 @@ def test_parts_that_overlap_show_once():
 
 def test_amounts():
     assert f.hidden_bytes(10.0, 100.0, 2.0) == 2000
-    assert f.traffic_bytes(10.0, 80.0, 20.0, 4.0) == 400
+    assert f.traffic_bytes(10.0, 80.0, 20.0, 0.0, 4.0, 1.0) == 400
+    assert f.traffic_bytes(10.0, 80.0, 20.0, 64.0, 4.0, 8.0) == 480
     assert f.output_tokens_per_second(2.0, 100.0) == 200
     assert f.all_requests_per_second(2.0, 3.0, 50.0) == 6
     assert f.all_requests_per_second(2.0, 3.0, 1.0) == 2
@@ -128,8 +121,11 @@ def test_amounts():
 
 def test_arrays_give_what_floats_give():
     sequences = np.array([1.0, 7.0, 300.0])
-    many = f.first_token_seconds(0.1, 0.02, 0.01, 0.3, sequences, 0.1, 1.0, 2.0)
-    each = [f.first_token_seconds(0.1, 0.02, 0.01, 0.3, float(n), 0.1, 1.0, 2.0) for n in sequences]
+    many = f.first_token_seconds(0.1, 0.02, 0.01, 0.3, sequences, 0.1, 1.0)
+    each = [f.first_token_seconds(0.1, 0.02, 0.01, 0.3, float(n), 0.1, 1.0) for n in sequences]
+    assert list(np.asarray(many)) == each
+    many = w.prompts_ahead(0.3, sequences, 1.0, 1.0, 0.1, 100.0, 0.01, 1.0)
+    each = [w.prompts_ahead(0.3, float(n), 1.0, 1.0, 0.1, 100.0, 0.01, 1.0) for n in sequences]
     assert list(np.asarray(many)) == each
     assert f.waiting_seconds(inf, 8.0, 4.0) == inf
 
@@ -142,10 +138,11 @@ def test_a_fixed_batch_of_prompts_is_one_pass_that_all_of_it_waits_for():
     whole = f.pipelined_prefill_seconds(0.01, passes, 1.0)
     assert whole == pytest.approx(0.16)
     share = f.prefill_share_seconds(0.01, passes, 16.0, 1.0)
-    assert f.first_token_seconds(whole, 0.0, 0.0, 1.0, 16.0, share, passes, 1.0) == pytest.approx(0.16)
+    ahead = w.prompts_ahead(1.0, 16.0, 1.0, 1.0, share, 2048.0, 0.01, 0.0)
+    assert f.first_token_seconds(whole, 0.0, 0.0, ahead, 16.0, share, passes) == pytest.approx(0.16)
     chunked = f.prefill_passes(128.0, f.prefill_rows(1024.0, 128.0, 16.0, 2048.0, 1.0))
     first_of_two = f.pipelined_prefill_seconds(0.01, chunked, 1.0)
-    assert f.first_token_seconds(first_of_two, 0.0, 0.0, 1.0, 16.0, share, chunked, 1.0) == pytest.approx(0.16)
+    assert f.first_token_seconds(first_of_two, 0.0, 0.0, ahead, 16.0, share, chunked) == pytest.approx(0.16)
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,8 @@ ONLINE = {
     "source_repo_path": "somewhere",
 }
 """A run that was published with 7.94 ms for each token after the first, which waited for others' answers to end."""
+SERVED = {"TensorRT-LLM": False, "vLLM": False, "SGLang": True}
+"""Servers, and whether they compute prompts before all else."""
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +107,28 @@ def test_copies_fill_the_gpus_that_tensor_parallelism_leaves(context):
 def test_attention_over_ranks_of_their_own_is_read_from_the_notes(context):
     way = placed(row_of(n_gpus="8", tp="8", notes="agg; attention_dp=8; moe_ep=8"), context).way
     assert (way.tensor_parallel, way.attention_ranks) == (8, 8)
+
+
+def test_how_clients_come_follows_from_the_program_that_measured(context):
+    """Equal lengths keep clients in step: at once where prompts go first, in a row where they share steps."""
+    asked = {"concurrency_or_batch": "64"}
+    drawn, equal, steady = (
+        {engine: placed(row_of(engine=engine, engine_version="", notes=notes, **asked), context) for engine in SERVED}
+        for notes in ("id=2026_04_06_llama_c64", "id=llama_3_1_8b_c64", "genai-perf; mean of the window")
+    )
+    for engine, prompts_go_first in SERVED.items():
+        first = [float(group[engine].result().ttft_s) for group in (steady, drawn, equal)]
+        assert first == sorted(first)
+        assert first[0] < first[1] < first[2]
+        assert (equal[engine].server.burst_share == 0.5) == prompts_go_first
+        assert (equal[engine].server.convoy_prompts > 0) != prompts_go_first
+        assert drawn[engine].server.burst_share == 0.05
+        assert steady[engine].server.burst_share == 0
+
+
+def test_a_fixed_batch_begins_together_whoever_measured_it(context):
+    server = placed(row_of(engine="lmdeploy TurboMind", notes="genai-perf; id=batch"), context).server
+    assert (server.burst_share, server.static_batches) == (1, 1)
 
 
 def test_software_without_tensor_parallelism_splits_layers(context):
