@@ -1,0 +1,118 @@
+"""The kernel's log as dmesg, the journal, syslog, kmsg and pstore write it: what bears on GPUs, links and health."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpuplanner.messages import shortened
+from gpuplanner.probe.evidence import Evidence
+from gpuplanner.probe.evidence.events import KernelEvent
+from gpuplanner.probe.evidence.record import LONGEST_QUOTE
+from gpuplanner.probe.evidence.software import Software
+from gpuplanner.probe.output import Line, Output
+from gpuplanner.probe.parsers import CERTAIN, LIKELY, NO, Parsed, Parser
+from gpuplanner.probe.parsers.kernel_events import EVENTS, MODULE, Event, read_event
+from gpuplanner.probe.parsers.nvidia_values import version
+from gpuplanner.probe.values import Reading
+
+_ISO = r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:[+-]\d{2}:?\d{2}|Z)?"
+_SYSLOG = r"[A-Z][a-z]{2} {1,2}\d{1,2} \d{2}:\d{2}:\d{2}(?:\.\d{1,9})?"
+_KERNEL = re.compile(
+    rf"^(?:<\d{{1,3}}>|[a-z]{{3,8}} {{0,3}}:[a-z]{{3,6}} {{0,3}}: )?"
+    rf"(?:\[ {{0,12}}(?P<seconds>\d{{1,12}}\.\d{{6}})\](?:\[ {{0,4}}[TC]\d{{1,8}}\])? "
+    rf"|\[(?P<date>[A-Z][a-z]{{2}} [A-Z][a-z]{{2}} {{1,2}}\d{{1,2}} \d{{2}}:\d{{2}}:\d{{2}} \d{{4}})\] "
+    rf"|(?P<iso>{_ISO}) (?!\S{{1,64}} [\w.-]{{1,40}}(?:\[\d{{1,9}}\])?: )"
+    rf"|(?P<logged>{_ISO}|{_SYSLOG}) \S{{1,64}} kernel: "
+    rf"|\d{{1,4}},\d{{1,12}},(?P<microseconds>\d{{1,16}}),[-c+];)"
+)
+_OF_DAEMON = re.compile(rf"^(?P<logged>{_ISO}|{_SYSLOG}) \S{{1,64}} [\w@./-]{{1,60}}(?:\[\d{{1,9}}\])?: ")
+_MARKED = re.compile(
+    r"^(?:<\d>|[a-z]{3,8} {0,3}:[a-z]{3,6} {0,3}: |\[ {0,12}\d{1,12}\.\d{6}\] |\d{1,4},\d{1,12},\d{1,16},[-c+];)"
+)
+"""What only the kernel's ring buffer has before its lines, not a program's own log."""
+_LOOKED_AT = 400
+_MOST_EVENTS = 10_000
+_FEW = 3
+
+
+@dataclass(slots=True)
+class _Counted:
+    event: KernelEvent
+    times: int = 1
+
+
+def recognise(output: Output) -> int:
+    """Certain by an Xid's line or by several lines with the kernel's own marks; likely by a system's log."""
+    if "Xid (" in output.text and any(event.kind in {"xid", "sxid"} for _, event in _found(output)):
+        return CERTAIN
+    looked_at = [line.text for line in output.lines[:_LOOKED_AT] if line.text.strip()]
+    marked = sum(1 for text in looked_at if _MARKED.match(text) or (" kernel: " in text[:130] and _KERNEL.match(text)))
+    if marked and (marked >= _FEW or marked * 2 >= len(looked_at)):
+        return CERTAIN
+    logged = sum(1 for text in looked_at if _OF_DAEMON.match(text))
+    return LIKELY if logged and logged * 2 > len(looked_at) else NO
+
+
+def parse(output: Output) -> Parsed:
+    """The events in order, those that differ in their time alone counted, and the driver's module as last loaded.
+
+    A system's log without a single line of the kernel says nothing of the kernel.
+    """
+    counted: dict[tuple[object, ...], _Counted] = {}
+    for line, event in _found(output):
+        made = _event(output, line, event)
+        key = (made.kind, made.said)
+        if key in counted:
+            counted[key].times += 1
+        elif len(counted) < _MOST_EVENTS:
+            counted[key] = _Counted(made)
+    events = tuple(
+        each.event if each.times == 1 else each.event.model_copy(update={"count": each.times})
+        for each in counted.values()
+    )
+    of_kernel = bool(events) or any(_KERNEL.match(line.text) for line in output.lines)
+    return Parsed(
+        Evidence(
+            events=events,
+            software=_software(output),
+            looked_for=frozenset({"kernel_log"} if of_kernel else ()),
+        )
+    )
+
+
+def _found(output: Output) -> Iterator[tuple[Line, Event]]:
+    """Each line that is an event. Only what stands somewhere in the output is looked for in each line."""
+    wanted = [event for event in EVENTS if any(word in output.text for word in event.words)]
+    if not wanted:
+        return
+    for line in output.lines:
+        if (event := read_event(line.text, wanted)) is not None:
+            yield line, event
+
+
+def _event(output: Output, line: Line, event: Event) -> KernelEvent:
+    reading = Reading(output)
+    stamp = _KERNEL.match(line.text) or _OF_DAEMON.match(line.text)
+    if stamp and (when := next((group for group in stamp.groups() if group), None)):
+        reading.put("when", when, line)
+    for field, text, convert in event.taken:
+        reading.take(field, text, convert, line)
+    if event.fatal is not None:
+        reading.put("fatal", event.fatal, line)
+    reading.put("said", shortened(line.text[stamp.end() if stamp else 0 :].strip(), LONGEST_QUOTE), line)
+    return reading.made(KernelEvent, kind=event.kind)
+
+
+def _software(output: Output) -> Software | None:
+    if "loading NVIDIA UNIX" not in output.text:
+        return None
+    software = None
+    for line, match in output.matching(MODULE):
+        reading = Reading(output)
+        reading.take("module_version", match[2], version, line)
+        reading.put("module_flavour", "open" if match[1] else "proprietary", line)
+        software = reading.made(Software)
+    return software
+
+
+PARSER = Parser("dmesg", recognise, parse)
