@@ -85,7 +85,11 @@ class Workspace:
     @cached_property
     def catalog(self) -> Catalog:
         """The shipped catalog with the person's overlays. What is wrong with these is in its `problems`."""
-        return load_catalog(shipped("catalogs"), overlay_files(self.home / "overlays"))
+        overlays = overlay_files(self.home / "overlays")
+        if not overlays:
+            return load_catalog(shipped("catalogs"))
+        today = datetime.now(UTC).date()
+        return load_catalog(shipped("catalogs"), overlays, today, _own_rates(self._chosen(RATES)))
 
     def catalog_changed(self) -> None:
         """The person's own files are others: read them when next asked."""
@@ -200,15 +204,28 @@ class Workspace:
         return estimating.estimate(plan, *self._subject(plan), self.efficiencies, self.catalog.rules, self.own_in_use())
 
     @cached_property
-    def own_measurements(self) -> "tuple[OwnMeasurement | OwnLink, ...]":
-        """What the person measured and keeps; read once, and again after `measurements_changed`."""
+    def _own_read(self) -> "tuple[tuple[OwnMeasurement | OwnLink, ...], tuple[Message, ...]]":
         from gpuplanner.store.own_measurements import read_own
 
-        return read_own(self.home)[0]
+        return read_own(self.home)
+
+    @property
+    def own_measurements(self) -> "tuple[OwnMeasurement | OwnLink, ...]":
+        """What the person measured and keeps; read once, and again after `measurements_changed`."""
+        return self._own_read[0]
+
+    @property
+    def own_problems(self) -> tuple[Message, ...]:
+        """What of the person's measurements cannot be used and is left out; nothing while none are read."""
+        return self._own_read[1] if "_own_read" in self.__dict__ else ()
+
+    def read_own_measurements(self) -> tuple[Message, ...]:
+        """Read the person's measurements where there are any, and say what is left out of them."""
+        return self._own_read[1] if is_there(self.home / MEASUREMENTS) else ()
 
     def measurements_changed(self) -> None:
         """The measurements were added to or removed."""
-        self.__dict__.pop("own_measurements", None)
+        self.__dict__.pop("_own_read", None)
 
     def own_in_use(self) -> "tuple[OwnMeasurement | OwnLink, ...]":
         """The person's measurements that count now: those that are not switched off, unless all are left out."""

@@ -6,7 +6,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,10 +76,12 @@ def _efficiencies(folder: Path) -> "Efficiencies":
     return read_efficiencies(folder)
 
 
-def _with_overlays(folder: Path, overlays: Sequence[Path] = ()) -> "Catalog":
+def _with_overlays(
+    folder: Path, overlays: Sequence[Path] = (), today: date | None = None, priced_in: Collection[str] = ()
+) -> "Catalog":
     from gpuplanner.catalog.overlays import with_overlays
 
-    return with_overlays(_catalog(folder), overlays) if overlays else _catalog(folder)
+    return with_overlays(_catalog(folder), overlays, today, priced_in) if overlays else _catalog(folder)
 
 
 @pytest.fixture(scope="session")

@@ -3,15 +3,17 @@
 The fields are those of the catalog's own files. What a person says stands first, what the catalog says stays behind it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from datetime import date as date_type
+from datetime import timedelta
 from pathlib import Path
 
 from gpuplanner.catalog import gpus as gpu_files
 from gpuplanner.catalog import instances as instance_files
 from gpuplanner.catalog.catalog import Catalog
 from gpuplanner.catalog.currencies import read_rates
-from gpuplanner.catalog.entries import GpuProperty, Instance, InstanceProperty
+from gpuplanner.catalog.entries import GpuProperty, Instance, InstanceProperty, Price
 from gpuplanner.catalog.files.content_hash import content_hash
 from gpuplanner.catalog.files.records import Fields, Record
 from gpuplanner.catalog.files.text import read_bytes
@@ -65,9 +67,15 @@ def same_edition(one: str, other: str) -> bool:
     return one.partition(OWN)[0][:SHIPPED_DIGITS] == other.partition(OWN)[0][:SHIPPED_DIGITS]
 
 
-def with_overlays(catalog: Catalog, paths: Sequence[Path]) -> Catalog:
-    """The catalog with these files over it. A later file goes over an earlier one."""
-    reading = _Reading(catalog)
+def with_overlays(
+    catalog: Catalog, paths: Sequence[Path], today: date_type | None = None, priced_in: Collection[str] = ()
+) -> Catalog:
+    """The catalog with these files over it. A later file goes over an earlier one.
+
+    `today`: after which no price can be from; None where nobody looks. `priced_in`: currencies of which a rate is known
+    from elsewhere.
+    """
+    reading = _Reading(catalog, today, priced_in)
     files = [file for path in paths if (file := reading.open(path))]
     for file in files:
         reading.add_facts(file)
@@ -79,8 +87,11 @@ def with_overlays(catalog: Catalog, paths: Sequence[Path]) -> Catalog:
 class _Reading:
     """Takes over one file after another."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, today: date_type | None, priced_in: Collection[str]) -> None:
         self._base = catalog
+        # It is tomorrow already where some price lists come from.
+        self._tomorrow = (today + timedelta(days=1)).isoformat() if today else "9999"
+        self._priced_in = frozenset(priced_in)
         self._sources = Sources(catalog.sources)
         self._gpus = dict(catalog.gpus)
         self._gpu_ids = {gpu.name.casefold(): gpu.id for gpu in reversed(tuple(catalog.gpus.values()))}
@@ -113,6 +124,14 @@ class _Reading:
             self._add_model(record, file)
         if file.top:
             self._rates |= read_rates(file.top, file.source_of, file.problems)
+            self._doubt_rates(file.top, file)
+
+    def _doubt_rates(self, top: Record, file: OverlayFile) -> None:
+        listed = top.values.get("rates")
+        for record in listed.values.values() if isinstance(listed, Record) else ():
+            if isinstance(record, Record) and self._is_future(str(record.values.get("date", ""))):
+                fault = msg("overlay.rate.future", date=str(record.values["date"])[:10])
+                Fields(record, file.problems).keep("date", fault, Severity.WARNING)
 
     def _add_gpu(self, record: Record, file: OverlayFile) -> None:
         gpu = gpu_files.read_gpu(record, file.source_of, self._sources["pcie-rate"], file.problems)
@@ -182,6 +201,7 @@ class _Reading:
     def _rows(self, file: OverlayFile, finder: GpuFinder, places: dict[int, Record]) -> Iterator[Instance]:
         by_name = {(i.provider.casefold(), i.name.casefold()): i for i in self._instances.values()}
         memory = self._sources["memory"]
+        told: set[str] = set()
         for record in file.sections.get("instances", ()):
             read = instance_files.read_instance(record, file.source_of, memory, file.problems, user=True)
             if read is None:
@@ -195,7 +215,22 @@ class _Reading:
             instance = self._without_wrong_memory(instance, fields)
             for price in instance.prices:
                 places[id(price)] = record
+                if price.date > self._tomorrow or (price.currency not in self._rates and price.currency != "USD"):
+                    self._doubt_price(price, fields, told)
             yield instance
+
+    def _doubt_price(self, price: Price, fields: Fields, told: set[str]) -> None:
+        """Say what is odd about a price that is used all the same, once for each date and currency of a file."""
+        if self._is_future(price.date) and price.date not in told:
+            told.add(price.date)
+            fields.keep("price_date", msg("overlay.price.future", date=price.date), Severity.WARNING)
+        if price.currency not in {"USD", *self._rates, *self._priced_in, *told}:
+            told.add(price.currency)
+            fields.keep("currency", msg("overlay.price.no_rate", currency=price.currency), Severity.WARNING)
+
+    def _is_future(self, date: str) -> bool:
+        """Whether a date, a month or a year begins after tomorrow."""
+        return date[:4].isdecimal() and date > self._tomorrow[: len(date)]
 
     def _without_wrong_memory(self, instance: Instance, fields: Fields) -> Instance:
         stated = instance.properties.get(InstanceProperty.GPU_MEMORY_BYTES_EACH)

@@ -3,7 +3,8 @@
 Everything is read anew each time; nothing is kept between two calls.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from datetime import date as date_type
 from pathlib import Path
 
 from gpuplanner.catalog.catalog import Catalog, Rate
@@ -29,8 +30,12 @@ MEASUREMENTS = "measurements"
 PCIE_RATE = "pcie-rate"
 
 
-def load_catalog(folder: Path, overlays: Sequence[Path] = ()) -> Catalog:
+def load_catalog(
+    folder: Path, overlays: Sequence[Path] = (), today: date_type | None = None, priced_in: Collection[str] = ()
+) -> Catalog:
     """The catalog of `folder` (the app's: `paths.shipped("catalogs")`) with overlay files over it, in their order.
+
+    `today` and `priced_in`: as `overlays.with_overlays` has them.
 
     What is wrong with a file is in `problems`; all that is right is in the catalog. Raises FileNotFoundError when the
     folder is not a catalog, and InputError when one of the files that all others need cannot be read.
@@ -44,7 +49,7 @@ def load_catalog(folder: Path, overlays: Sequence[Path] = ()) -> Catalog:
     # Only who has overlays pays for reading the names that they may use.
     from gpuplanner.catalog.overlays import with_overlays
 
-    return with_overlays(catalog, overlays)
+    return with_overlays(catalog, overlays, today, priced_in)
 
 
 class _Shipped:

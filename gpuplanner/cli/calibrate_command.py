@@ -8,7 +8,7 @@ from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.plan_arguments import plan_of
 from gpuplanner.engine.own_links import OwnLink
-from gpuplanner.engine.own_measurements import UNITS, OwnMeasurement
+from gpuplanner.engine.own_measurements import UNITS, OwnMeasurement, site_words
 from gpuplanner.engine.own_runs import LINK, Understood
 from gpuplanner.messages import InputError, msg, shortened
 from gpuplanner.store.own_measurements import keep_own, read_own, remove_own, switch_own
@@ -48,7 +48,7 @@ def _add(options: argparse.Namespace, context: Context) -> int:
     if options.json:
         print_json(_data(kept) | {"factors": dict(understood.factors)})
         return 0
-    print(context.text("own.kept", id=kept.id, site=safe(kept.site)))
+    print(context.text("own.kept", id=kept.id, site=_machine(kept, context)))
     print("\n".join(_compared(understood, context)))
     return 0
 
@@ -75,12 +75,16 @@ def _list(options: argparse.Namespace, context: Context) -> int:
         print_json([_data(measurement) for measurement in kept])
         return 0
     rows = [
-        [m.id, "" if m.used else context.text("own.off"), m.date, safe(m.name), safe(m.site), _kind(m),
+        [m.id, "" if m.used else context.text("own.off"), m.date, safe(m.name), _machine(m, context), _kind(m),
          safe(_metrics(m, context))]
         for m in kept
     ]  # fmt: skip
     print("\n".join(columns(rows)) if rows else context.text("own.none_kept"))
     return 0
+
+
+def _machine(measurement: OwnMeasurement | OwnLink, context: Context) -> str:
+    return safe(site_words(measurement.site, context.workspace.catalog.gpus.get))
 
 
 def _kind(measurement: OwnMeasurement | OwnLink) -> str:

@@ -46,6 +46,12 @@ class Context:
             print(f"gpuplanner: {self.text('cli.more_problems', count=len(problems) - MOST_PROBLEMS)}", file=sys.stderr)
         return workspace
 
+    def say_left_out(self) -> None:
+        """Say on stderr which of the person's measurements could not be used, where a command has looked at them."""
+        if "workspace" in self.__dict__:
+            for problem in self.workspace.own_problems[:MOST_PROBLEMS]:
+                print(f"gpuplanner: {self.text(problem)}", file=sys.stderr)
+
     @cached_property
     def display(self) -> Display:
         """How numbers are shown: as in the settings. What went wrong with the store on the way goes to stderr."""

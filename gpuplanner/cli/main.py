@@ -34,7 +34,9 @@ def main(arguments: Sequence[str]) -> int:
     try:
         options = _parser(translator).read(arguments)
         command: Command = options.command
-        code = command.load()(options, Context.open(translator))
+        context = Context.open(translator)
+        code = command.load()(options, context)
+        context.say_left_out()
         if sys.stdout is not None:
             sys.stdout.flush()
         return code

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.estimate import Estimate, Part
 from gpuplanner.engine.formulas.own_measurements import FOR_UNIT
 from gpuplanner.engine.machine import Machine
@@ -151,6 +152,20 @@ def site_of(machine: Machine) -> str:
     """What of a machine a measurement holds for: the GPU, how many in how many nodes, and how they are linked."""
     share = "" if machine.gpu_fraction == 1 else f" {machine.gpu_fraction}"
     return f"{machine.nodes} x {machine.gpus_per_node} {machine.gpu.id}{share} {machine.topology.value}"
+
+
+def site_words(site: str, gpus: Callable[[str], Gpu | None]) -> str:
+    """The machine of a measurement by the name of its GPU: `8 × H100 SXM5 80GB`, with its nodes where it has several.
+
+    A site that cannot be read stands as it is.
+    """
+    nodes, _, rest = site.partition(" x ")
+    each, _, machine = rest.partition(" ")
+    gpu = gpus(machine.partition(" ")[0])
+    if gpu is None or not (nodes.isdecimal() and each.isdecimal()):
+        return site
+    one = f"{each} × {gpu.name}"
+    return one if nodes == "1" else f"{nodes} × ({one})"
 
 
 def measurable(measurement: OwnMeasurement) -> bool:

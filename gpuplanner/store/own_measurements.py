@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from gpuplanner.engine.own_links import OwnLink
 from gpuplanner.engine.own_measurements import OwnMeasurement
-from gpuplanner.messages import InputError, Message, is_text, msg, shortened
+from gpuplanner.messages import InputError, Message, is_text, msg, on_one_line, shortened
 from gpuplanner.paths import is_there
 from gpuplanner.workload.plan import Plan
 
@@ -26,6 +26,7 @@ FOLDER = "measurements"
 LINK_NUMBERS = ("bus_bytes_per_s", "message_bytes", "ranks")
 LARGEST_BYTES = 2_000_000
 MOST_FILES = 1_000
+MOST_NAMED = 5
 _ID = re.compile(r"[0-9a-f]{8}")
 
 
@@ -44,15 +45,29 @@ def read_own(home: Path) -> tuple[tuple[OwnMeasurement | OwnLink, ...], tuple[Me
     found: list[OwnMeasurement | OwnLink] = []
     wrong: list[Message] = []
     try:
-        paths = sorted(path for path in folder.glob("*.json") if _ID.fullmatch(path.stem))[:MOST_FILES]
+        inside = sorted(path for path in folder.iterdir() if not _is_aside(path))
     except OSError as fault:
-        return (), (msg("own.cannot_read", file=FOLDER, reason=fault.strerror or str(fault)),)
+        return (), (_unreadable(folder, fault),)
+    paths = [path for path in inside if _is_name(path)][:MOST_FILES]
+    strange = [path for path in inside if not _is_name(path)]
+    if strange:
+        names = shortened(", ".join(on_one_line(path.name) for path in strange[:MOST_NAMED]), 200)
+        wrong.append(msg("own.not_by_us", files=names, count=len(strange), folder=_shown(folder)))
     for path in paths:
         try:
             found.append(_read(path))
         except InputError as error:
             wrong.append(error.message)
     return tuple(found), tuple(wrong)
+
+
+def _is_name(path: Path) -> bool:
+    return path.suffix == ".json" and _ID.fullmatch(path.stem) is not None
+
+
+def _is_aside(path: Path) -> bool:
+    """What a system puts into folders, and what is being written just now."""
+    return path.name.startswith(".") or path.suffix == ".part" or path.name.lower() in {"desktop.ini", "thumbs.db"}
 
 
 def keep_own(home: Path, measurement: OwnMeasurement | OwnLink) -> None:
@@ -113,7 +128,7 @@ def _read(path: Path) -> OwnMeasurement | OwnLink:
             content = json.loads(file.read(LARGEST_BYTES).decode("utf-8-sig"))
         return _measurement(path.stem, content)
     except OSError as fault:
-        raise InputError(msg("own.cannot_read", file=path.name, reason=fault.strerror or str(fault))) from None
+        raise InputError(_unreadable(path, fault)) from None
     except (
         ValueError,
         KeyError,
@@ -124,7 +139,16 @@ def _read(path: Path) -> OwnMeasurement | OwnLink:
         ValidationError,
         InputError,
     ):
-        raise InputError(msg("own.not_one", file=path.name)) from None
+        raise InputError(msg("own.not_one", file=path.name, folder=_shown(path.parent))) from None
+
+
+def _unreadable(path: Path, fault: OSError) -> Message:
+    reason = fault.strerror or str(fault)
+    return msg("own.cannot_read", file=path.name, folder=_shown(path.parent), reason=reason)
+
+
+def _shown(folder: Path) -> str:
+    return shortened(on_one_line(str(folder)), 200)
 
 
 def _measurement(measurement_id: str, content: dict[str, Any]) -> OwnMeasurement | OwnLink:

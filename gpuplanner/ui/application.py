@@ -138,6 +138,15 @@ class Session:
         self.collector.settle()
         waiting, self._waiting = self._waiting, []
         self.open_files(waiting)
+        self.jobs.run(self._read_own, self._say_left_out)
+
+    def _read_own(self, _cancel: Cancel) -> tuple[Message, ...]:
+        return tuple(self._workspace.read_own_measurements())
+
+    def _say_left_out(self, problems: tuple[Message, ...]) -> None:
+        """Once: what of the person's measurements no estimate counts with."""
+        for problem in problems:
+            self.notices.say(problem, Verdict.WARN)
 
     def _say_catalog(self, catalog: Any) -> None:
         self.appearance.learn_rates(self._workspace.rates)

@@ -1,6 +1,7 @@
 """A person's own files over the catalog: what is right counts, what is wrong is said with file, line and field."""
 
 import time
+from datetime import date
 from fractions import Fraction
 
 import pytest
@@ -529,3 +530,33 @@ def test_a_dollar_costs_a_dollar(load, base):
     assert [p.what.id for p in catalog.problems] == ["overlay.rate.dollar"]
     assert catalog.currencies.get("USD") == base.currencies.get("USD")
     assert catalog.currencies["CNY"].per_usd == 7.1
+
+
+def test_a_date_to_come_and_a_currency_without_a_rate_are_said_and_the_price_is_kept(tmp_path, base):
+    rows = [
+        "provider,name,gpu,gpu_count,price_per_hour,currency,price_date",
+        "Acme,a,H100 SXM5 80GB,1,3,USD,2099-01-01",
+        "Acme,b,H100 SXM5 80GB,1,3.1,USD,2099-01-01",
+        "Acme,c,H100 SXM5 80GB,1,3.2,XYZ,2026-11",
+        "Acme,d,H100 SXM5 80GB,1,3.3,KRW,2026-12-01",
+        "Acme,e,H100 SXM5 80GB,1,3.4,EUR,2027",
+    ]
+    path = tmp_path / "prices.csv"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    catalog = with_overlays(base, [path], date(2026, 11, 30), {"KRW"})
+    said = {(p.what.id, p.file, p.line, p.field, p.severity) for p in catalog.problems}
+    warning = Severity.WARNING
+    assert said == {
+        ("overlay.price.future", "prices.csv", 2, "price_date", warning),
+        ("overlay.price.no_rate", "prices.csv", 4, "currency", warning),
+        ("overlay.price.future", "prices.csv", 6, "price_date", warning),
+    }
+    assert all(catalog.instances[f"acme/{name}"].prices for name in "abcde")
+
+
+def test_a_rate_of_a_day_to_come_is_said(tmp_path, base):
+    path = tmp_path / "rates.yaml"
+    path.write_text("rates:\n  KRW:\n    per_usd: 1400\n    date: 2099-01\n    source: bank\n", encoding="utf-8")
+    catalog = with_overlays(base, [path], date(2026, 11, 30))
+    assert [(p.what.id, p.line, p.field) for p in catalog.problems] == [("overlay.rate.future", 4, "date")]
+    assert catalog.currencies["KRW"].per_usd == 1400

@@ -101,3 +101,22 @@ def test_a_damaged_measurement_is_told_beside_the_list(capsys, user_home):
     code, out, err = said(capsys, "calibrate", "list")
     assert "0badf00d.json" in err
     assert "0badf00d.json" not in out
+
+
+def test_an_estimate_says_once_which_measurements_it_leaves_out_where_they_are_and_what_to_do(capsys, user_home):
+    folder = home_folder() / "measurements"
+    folder.mkdir(parents=True)
+    (folder / "0badf00d.json").write_text("{", encoding="utf-8")
+    (folder / "bench results.json").write_text("{}", encoding="utf-8")
+    (folder / ".DS_Store").write_text("", encoding="utf-8")
+    code, _, err = said(capsys, "estimate", "chat-8b", *H100)
+    assert code == 0
+    assert [err.count(name) for name in ("0badf00d.json", "bench results.json", ".DS_Store")] == [1, 1, 0]
+    assert err.count(str(folder)) == 2
+    assert "gpuplanner calibrate" in err
+    assert said(capsys, "estimate", "chat-8b", *H100, "--no-own-measurements")[2] == ""
+
+
+def test_the_machine_of_a_measurement_is_named_as_a_person_does(capsys, own_dir):
+    said(capsys, "calibrate", str(own_dir / "vllm_bench.json"), "chat-8b", *H100)
+    assert "1 × H100 SXM5 80GB" in said(capsys, "calibrate", "list")[1]

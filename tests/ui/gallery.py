@@ -293,7 +293,9 @@ def small_workspace(settings: Settings) -> SimpleNamespace:
         own = {code: rate(r["per_usd"], r["date"], user=True) for code, r in settings.get(RATES).items()}
         return {"CNY": rate(7.12), "EUR": rate(0.86), **own}
 
-    return SimpleNamespace(catalog=catalog, rates=rates, home=Path("home"), catalog_changed=lambda: None)
+    return SimpleNamespace(
+        catalog=catalog, rates=rates, home=Path("home"), catalog_changed=lambda: None, read_own_measurements=lambda: ()
+    )
 
 
 def _some(count: int) -> dict[str, SimpleNamespace]:

@@ -361,6 +361,13 @@ def test_a_broken_file_of_the_catalog_is_told(session, window, qtbot):
     assert window.toasts.count() == 0, "the Catalog says it above its tables"
 
 
+def test_a_measurement_that_cannot_be_used_is_told(session, qtbot):
+    session._workspace.read_own_measurements = lambda: (msg("ui.paste.unknown"),)
+    session.begin()
+    qtbot.waitUntil(lambda: bool(session.notices.kept))
+    assert [notice.verdict for notice in session.notices.kept] == [Verdict.WARN]
+
+
 # --- Files ----------------------------------------------------------------------------------------------------------
 
 

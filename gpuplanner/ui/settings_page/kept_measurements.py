@@ -5,11 +5,11 @@ from pathlib import Path
 
 from gpuplanner.catalog.catalog import Catalog
 from gpuplanner.engine.own_links import OwnLink
-from gpuplanner.engine.own_measurements import OwnMeasurement
+from gpuplanner.engine.own_measurements import OwnMeasurement, site_words
 from gpuplanner.messages import Message, msg, without_controls
 from gpuplanner.store.own_measurements import read_own
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.plan_place.measured.words import measured_text, run_words, site_words
+from gpuplanner.ui.plan_place.measured.words import measured_text, run_words
 from gpuplanner.workload.model_choice import ModelChoice
 
 

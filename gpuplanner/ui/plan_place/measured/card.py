@@ -7,11 +7,12 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.own_links import OwnLink
+from gpuplanner.engine.own_measurements import site_words
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.plan_place.measured.asking import MeasuredAsking
-from gpuplanner.ui.plan_place.measured.words import ModelName, measured_rows, run_words, site_words
+from gpuplanner.ui.plan_place.measured.words import ModelName, measured_rows, run_words
 from gpuplanner.ui.tokens import Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 
-from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.own_links import OwnLink
 from gpuplanner.engine.own_measurements import UNITS, OwnMeasurement
 from gpuplanner.engine.own_runs import LINK, Understood
@@ -17,20 +16,6 @@ from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
 
 ModelName = Callable[[ModelChoice], str]
-
-
-def site_words(site: str, gpus: Callable[[str], Gpu | None]) -> str:
-    """The machine of a measurement by the name of its GPU: `8 × H100 SXM5 80GB`, with its nodes where it has several.
-
-    A site that cannot be read stands as it is.
-    """
-    nodes, _, rest = site.partition(" x ")
-    each, _, machine = rest.partition(" ")
-    gpu = gpus(machine.partition(" ")[0])
-    if gpu is None or not (nodes.isdecimal() and each.isdecimal()):
-        return site
-    one = f"{each} × {gpu.name}"
-    return one if nodes == "1" else f"{nodes} × ({one})"
 
 
 def run_words(measurement: OwnMeasurement | OwnLink, model_name: ModelName) -> Message:
