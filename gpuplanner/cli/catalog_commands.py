@@ -7,9 +7,9 @@ from typing import Any
 from gpuplanner.catalog.entries import Gpu, Instance, Model, Price, Rule
 from gpuplanner.catalog.search import EntryKind, Hit
 from gpuplanner.cli.columns import columns, safe
-from gpuplanner.cli.context import Context, print_json
+from gpuplanner.cli.context import Context, NothingFoundError, print_json
 from gpuplanner.facts import Fact, Known, Source
-from gpuplanner.messages import InputError, Language, on_one_line
+from gpuplanner.messages import Language, on_one_line
 from gpuplanner.units import MIB
 
 Entry = Gpu | Instance | Model
@@ -59,14 +59,17 @@ def resolve(options: argparse.Namespace, context: Context) -> int:
 
 
 def show(options: argparse.Namespace, context: Context) -> int:
-    """Show one entry with every fact, its basis, its source and its date, or a rule with our verdict and why."""
+    """Show one entry with every fact, its basis, its source and its date, or a rule with our verdict and why.
+
+    Exit code 1 when a name is refused or ambiguous, as `resolve` has it.
+    """
     rule = next((rule for rule in context.workspace.catalog.rules if [rule.id] == options.text), None)
     if rule is not None:
         print_json(_rule_data(rule)) if options.json else print("\n".join(_rule_lines(rule, context)))
         return 0
     found = context.workspace.resolve(" ".join(options.text), options.kind, _memory_bytes(options))
     if found.id is None:
-        raise InputError(found.reason)
+        raise NothingFoundError(found.reason)
     catalog = context.workspace.catalog
     tables: dict[str, Any] = {"gpu": catalog.gpus, "instance": catalog.instances, "model": catalog.models}
     entry: Entry = tables[found.kind or "gpu"][found.id]

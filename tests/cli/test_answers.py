@@ -273,3 +273,9 @@ def test_a_fact_of_an_undated_source_has_the_day_on_which_it_was_read(
     read = next(k.fact.source.accessed for k in gpu.properties.values() if not k.fact.source.date)
     assert main(["catalog", "show", gpu.id, "--lang", "en"]) == 0
     assert f"taken over {read}" in capsys.readouterr().out
+
+
+def test_a_name_that_fits_several_leaves_alike_from_show_and_resolve(capsys):
+    assert main(["catalog", "show", "A100"]) == main(["catalog", "resolve", "A100"]) == 1
+    assert main(["catalog", "show", "no such thing at all"]) == 1
+    capsys.readouterr()
