@@ -17,11 +17,15 @@ import time
 from typing import Any, Callable, Dict, List, Optional
 
 Tell = Callable[[Dict[str, Any]], None]
+Work = Callable[[Dict[str, Any], Tell, threading.Event], bool]
+"""Another program's part: takes the job, tells frames, leaves when the event is set, says if it came to its end."""
 
 AT_ONCE = 4
 """Commands that run side by side: `nvidia-smi` waits for the driver most of its time."""
 GRACE_S = 0.5
 """Between asking a command to end and killing it."""
+LEAVE_S = 1.5
+"""How long another program's part may take to leave after it was told to."""
 PLACES = (
     "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/cuda/bin",
     "/opt/rocm/bin", "/opt/amazon/efa/bin", "/usr/lib/wsl/lib", "/usr/local/nvidia/bin",
@@ -208,8 +212,11 @@ def watch(stream: Any, stop: threading.Event, patience_s: float) -> None:
             stop.set()
 
 
-def main(job: Dict[str, Any]) -> None:
-    """Do a job that came on standard input, after this text; standard input stays open as long as somebody listens."""
+def main(job: Dict[str, Any], work: Optional[Work] = None) -> None:
+    """Do a job that came on standard input, after this text; standard input stays open as long as somebody listens.
+
+    `work`: what else than running commands is to be done; whether it came to its end is the last frame.
+    """
     stop, lock, out = threading.Event(), threading.Lock(), sys.stdout.buffer
     mark = job["mark"].encode("ascii") + b" "
 
@@ -234,9 +241,20 @@ def main(job: Dict[str, Any]) -> None:
         daemon=True,
     )
     watcher.start()
-    worker = threading.Thread(target=collect, args=(job["commands"], tell, stop), daemon=True)
+
+    def do(work: Work) -> None:
+        tell(hello())
+        tell({"frame": "end", "whole": work(job, tell, stop)})
+
+    worker = threading.Thread(
+        target=do if work else collect, args=(work,) if work else (job["commands"], tell, stop), daemon=True
+    )
     worker.start()
-    while worker.is_alive():
+    last = None
+    while worker.is_alive() and (last is None or time.monotonic() < last):
         # A signal is only handled while the main thread is not stuck in a join without an end.
         worker.join(0.2)
+        if work and stop.is_set() and last is None:
+            # A driver that does not answer must not keep us; the system takes back what a process had.
+            last = time.monotonic() + LEAVE_S
     os._exit(0)

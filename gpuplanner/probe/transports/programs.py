@@ -1,0 +1,29 @@
+"""Programs of ours as a machine gets them: one text on standard input, with the job that it is to do. Runs nothing."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpuplanner.probe.there import bundle
+
+READER = "import sys;exec(sys.stdin.buffer.read(int(sys.stdin.buffer.readline())))"
+"""What a Python there is started with: reads the length of the text in a line, then the text, and runs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """`parts`: the files of `there` that make it up. `work`: the function that does the job, none for commands."""
+
+    parts: tuple[str, ...]
+    work: str | None
+
+    def text(self, mark: str, patience_s: float, job: Mapping[str, Any]) -> bytes:
+        """The text with its length before it. `mark`: before each frame; `patience_s`: how long it hears nobody."""
+        told = json.dumps(json.dumps({"mark": mark, "patience_s": patience_s, **job}))
+        text = f"{bundle(*self.parts)}\nmain(json.loads({told}), {self.work})\n".encode()
+        return b"%d\n" % len(text) + text
+
+
+COLLECT = Program(("collect",), None)
+MEASURE = Program(("collect", "nvml", "conditions", "kernels", "cuda", "libraries", "measure"), "measure")

@@ -1,0 +1,305 @@
+"""The measuring program, run as it runs on a machine, against driver libraries with recorded values."""
+
+import ast
+import time
+
+import pytest
+
+from gpuplanner.probe.there import bundle, source_of
+from gpuplanner.probe.there.measure import LARGEST, MOST_BYTES
+from gpuplanner.probe.transports.programs import MEASURE
+from tests.probe.native_libraries import Libraries, There, compiler
+
+ALL = ("cuda", "nvml", "cublas", "nccl")
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    compiler()
+    return tmp_path_factory.mktemp("compiled")
+
+
+@pytest.fixture
+def libraries(tmp_path, compiled):
+    return Libraries(tmp_path, compiled)
+
+
+@pytest.fixture
+def start(libraries):
+    started = []
+
+    def make(limit_s=60.0, even_if_busy=False, **settings):
+        job = {"limit_s": limit_s, "even_if_busy": even_if_busy}
+        there = There(MEASURE, job, libraries.environment(**settings))
+        started.append(there)
+        return there
+
+    yield make
+    for there in started:
+        there.close()
+
+
+@pytest.fixture
+def measured(libraries, start):
+    def run(*sources, **settings):
+        libraries.put(*(sources or ALL))
+        return start(**settings).frames()
+
+    return run
+
+
+def kind(frames, name):
+    return [frame for frame in frames if frame["frame"] == "result" and frame["kind"] == name]
+
+
+def failed(frames):
+    return [(frame["what"], frame["gpu"], frame["reason"]) for frame in frames if frame["frame"] == "failed"]
+
+
+def rates(frames, path):
+    return {
+        (frame.get("source"), frame.get("target"), frame["bytes"], frame["method"]): frame["gb_per_s"]
+        for frame in kind(frames, "bandwidth")
+        if frame["path"] == path
+    }
+
+
+@pytest.fixture(scope="module")
+def eight(compiled, tmp_path_factory):
+    libraries = Libraries(tmp_path_factory.mktemp("eight"), compiled)
+    libraries.put(*ALL)
+    there = There(MEASURE, {"limit_s": 60.0}, libraries.environment(gpus=8))
+    frames = there.frames()
+    errors = there.errors.read()
+    there.close()
+    return frames, libraries, errors
+
+
+def test_eight_gpus_are_measured_and_everything_is_given_back(eight):
+    frames, libraries, errors = eight
+    assert errors == b""
+    assert (frames[0]["frame"], frames[-2]["frame"], frames[-1]) == ("hello", "freed", {"frame": "end", "whole": True})
+    assert failed(frames) == []
+    assert libraries.left() == {}
+    assert 0 < libraries.most_bytes() <= MOST_BYTES
+    machine = next(frame for frame in frames if frame["frame"] == "machine")
+    assert [gpu["index"] for gpu in machine["gpus"]] == list(range(8))
+    assert machine["gpus"][3] == {
+        "index": 3, "name": "NVIDIA Stub 3", "uuid": "GPU-03030303-0303-0303-0303-030303030303",
+        "pci_bus_id": "0000:04:00.0", "memory_bytes": 80 << 30, "compute_capability": "9.0", "multiprocessors": 132,
+    }  # fmt: skip
+    assert (machine["driver_cuda"], machine["missing"]) == (12040, [])
+
+
+def test_rates_are_the_bytes_over_the_time_on_the_gpu(eight):
+    frames, _, _ = eight
+    to = rates(frames, "host_to_device")
+    assert len(to) == 8 * 4
+    assert to[None, 5, LARGEST, "copy_engine"] == pytest.approx(55.4, rel=1e-3)
+    assert rates(frames, "device_to_host")[0, None, 1 << 20, "copy_engine"] == pytest.approx(53.1, rel=1e-3)
+    # Read and written bytes: the driver's copy and our own kernel.
+    memory = rates(frames, "device_memory")
+    assert memory[2, 2, LARGEST, "copy_engine"] == pytest.approx(2700, rel=1e-3)
+    assert memory[2, 2, LARGEST, "kernel"] == pytest.approx(3000, rel=1e-3)
+    assert all(frame["counts_both"] is (frame["path"] == "device_memory") for frame in kind(frames, "bandwidth"))
+
+
+def test_each_pair_is_measured_in_both_directions(eight):
+    frames, _, _ = eight
+    between = rates(frames, "device_to_device")
+    large = {pair[:2]: rate for pair, rate in between.items() if pair[2] == LARGEST}
+    assert len(large) == 56
+    assert large[0, 1] == pytest.approx(26, rel=1e-3)
+    assert large[1, 0] == pytest.approx(396, rel=1e-3)
+    # By size from the first GPU alone: the chart needs one path of each kind.
+    assert len(between) == 56 + 7 * 3
+
+
+def test_arithmetic_says_which_way_gave_the_number(eight):
+    frames, _, _ = eight
+    of_one = [frame for frame in kind(frames, "matrix") if frame["gpu"] == 6]
+    found = {(frame["dtype"], frame["path"]): frame["tflop_per_s"] for frame in of_one}
+    assert found == pytest.approx(
+        {
+            ("fp32", "ptx_fma"): 60, ("bf16", "ptx_mma"): 610, ("fp32", "cublas"): 52, ("tf32", "cublas"): 400,
+            ("fp16", "cublas"): 795, ("bf16", "cublas"): 795, ("int8", "cublas"): 1500,
+        },
+        rel=1e-3,
+    )  # fmt: skip
+    assert {frame["m"] for frame in of_one if frame["path"] == "cublas"} == {4096, 8192}
+
+
+def test_all_reduce_counts_as_nccl_tests_does(eight):
+    frames, _, _ = eight
+    rows = kind(frames, "collective")
+    assert [row["bytes"] for row in rows] == [1 << 20, 16 << 20, 128 << 20]
+    assert {(row["ranks"], row["nccl_version"]) for row in rows} == {(8, "2.27.3")}
+    assert rows[-1]["bus_gb_per_s"] == pytest.approx(480, rel=1e-3)
+    assert rows[-1]["algorithm_gb_per_s"] == pytest.approx(480 * 8 / 14, rel=1e-3)
+
+
+def test_progress_grows_to_the_end(eight):
+    frames, _, _ = eight
+    shares = [frame["share"] for frame in frames if frame["frame"] == "measuring"]
+    assert shares == sorted(shares)
+    assert shares[0] == 0
+    assert 0.9 < shares[-1] < 1
+    assert {frame["gpu"] for frame in frames if frame["frame"] == "measuring"} == {*range(8), None}
+
+
+def test_what_the_gpu_did_meanwhile_stands_with_the_result(measured):
+    frames = measured("cuda", "nvml", gpus=1, sleep_us=20_000)
+    during = kind(frames, "bandwidth")[-1]["during"]
+    assert during["looks"] >= 1
+    assert {name: during[name] for name in during if name != "looks"} == {
+        "clock_sm_mhz": 1755, "power_w": 431.5, "temperature_c": 61, "pcie_gen": 5, "pcie_width": 16,
+        "throttle_reasons": 4,
+    }  # fmt: skip
+
+
+def test_a_gpu_without_memory_for_it_says_so_and_the_others_go_on(measured, libraries):
+    frames = measured(gpus=3, fail="cuMemAlloc_v2:1:2")
+    told = failed(frames)
+    assert ("host_to_device", 1, "out_of_memory") in told
+    assert {gpu for _, gpu, _ in told} == {1, None}
+    assert told[-1] == ("all_reduce", None, "out_of_memory")
+    said = next(frame["said"] for frame in frames if frame["frame"] == "failed")
+    assert said == "CUDA_ERROR_OUT_OF_MEMORY (2) from cuMemAlloc_v2"
+    assert {pair[:2] for pair in rates(frames, "device_to_device")} == {(0, 2), (2, 0)}
+    assert libraries.left() == {}
+
+
+def test_an_error_in_the_middle_ends_that_gpu_alone(measured, libraries):
+    frames = measured(gpus=2, fail="cuMemcpyDtoHAsync_v2:0:700:20")
+    told = failed(frames)
+    assert told[0] == ("device_to_host", 0, "gpu_fault")
+    assert {gpu for _, gpu, _ in told} == {0}
+    assert not [frame for frame in kind(frames, "matrix") if frame["gpu"] == 0]
+    assert [frame for frame in kind(frames, "matrix") if frame["gpu"] == 1]
+    assert libraries.left() == {}
+
+
+def test_a_context_that_cannot_be_had(measured, libraries):
+    frames = measured(gpus=2, fail="cuDevicePrimaryCtxRetain:0:802")
+    assert failed(frames)[0] == ("context", 0, "fabric_not_ready")
+    assert kind(frames, "matrix")
+    assert libraries.left() == {}
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"gpus": 0}, "no_device"),
+        ({"fail": "cuInit:-1:804"}, "not_compatible"),
+        ({"fail": "cuInit:-1:1"}, "driver_error"),
+    ],
+)
+def test_no_gpu_to_measure(measured, settings, reason):
+    frames = measured(**settings)
+    assert [frame["frame"] for frame in frames] == ["hello", "failed", "freed", "end"]
+    assert (frames[1]["reason"], frames[-1]["whole"]) == (reason, False)
+
+
+def test_a_machine_without_the_driver(measured):
+    frames = measured("cublas")
+    assert [frame["reason"] for frame in frames if "reason" in frame] == ["no_library", "no_library"]
+    assert frames[-1]["whole"] is False
+
+
+def test_an_old_driver_measures_what_it_can_and_names_what_it_lacks(libraries, start):
+    libraries.put("cuda", "nvml", old=True)
+    frames = start(gpus=2).frames()
+    machine = next(frame for frame in frames if frame["frame"] == "machine")
+    assert "cuMemcpyPeerAsync" in machine["missing"]
+    assert rates(frames, "host_to_device")
+    assert rates(frames, "device_memory").keys() == {(0, 0, LARGEST, "copy_engine"), (1, 1, LARGEST, "copy_engine")}
+    assert ("arithmetic", 0, "missing_symbol") in failed(frames)
+    assert ("matrix", 0, "no_library") in failed(frames)
+    assert libraries.left() == {}
+
+
+def test_no_kernel_for_bf16_before_its_compute_capability(measured):
+    frames = measured("cuda", "nvml", gpus=1, capability=70)
+    assert {(frame["dtype"], frame["path"]) for frame in kind(frames, "matrix")} == {("fp32", "ptx_fma")}
+
+
+def test_no_measurement_where_somebody_computes(measured, start, libraries):
+    frames = measured(gpus=2, busy=1)
+    assert failed(frames) == [("", 1, "busy")]
+    assert not [frame for frame in frames if frame["frame"] == "result"]
+    assert start(gpus=2, busy=1, even_if_busy=True).frames()[-1]["whole"] is True
+    assert libraries.left() == {}
+
+
+def test_no_measurement_where_nobody_can_say_whether_somebody_computes(measured):
+    frames = measured("cuda", gpus=1)
+    assert [frame["frame"] for frame in frames] == ["hello", "without", "machine", "failed", "freed", "end"]
+    assert frames[3]["reason"] == "maybe_busy"
+
+
+def test_libraries_that_do_not_work_leave_the_rest(measured, libraries):
+    frames = measured(gpus=2, no_cublas=1, no_nccl=1, no_peers=1)
+    assert failed(frames) == [
+        ("matrix", 0, "library_error"), ("matrix", 1, "library_error"), ("all_reduce", None, "library_error")
+    ]  # fmt: skip
+    pairs = [frame for frame in kind(frames, "bandwidth") if frame["path"] == "device_to_device"]
+    assert {frame["p2p_enabled"] for frame in pairs} == {False}
+    assert libraries.left() == {}
+
+
+def begun(there):
+    """Wait until something is measured."""
+    while there.next()["frame"] != "result":
+        pass
+
+
+@pytest.mark.parametrize("how", ["signal", "closed"])
+def test_told_to_stop_in_the_middle_it_frees_everything(libraries, start, how):
+    libraries.put(*ALL)
+    there = start(gpus=4, sleep_us=30_000)
+    begun(there)
+    assert libraries.left() != {}
+    began = time.monotonic()
+    if how == "signal":
+        there.process.terminate()
+    else:
+        there.input.close()
+    frames = there.frames()
+    assert time.monotonic() - began < 2
+    assert failed(frames) == [("", None, "stopped")]
+    assert libraries.left() == {}
+
+
+def test_a_driver_that_never_answers_does_not_keep_it(libraries, start):
+    libraries.put(*ALL)
+    there = start(gpus=1, hangs=1)
+    while there.next()["frame"] != "measuring":
+        pass
+    began = time.monotonic()
+    there.process.terminate()
+    assert there.process.wait(3) == 0
+    assert time.monotonic() - began < 2
+
+
+def test_out_of_time_it_says_so_and_frees_everything(measured, libraries):
+    frames = measured(gpus=8, limit_s=0.3, sleep_us=10_000)
+    assert failed(frames) == [("", None, "out_of_time")]
+    assert frames[-1]["whole"] is False
+    assert libraries.left() == {}
+
+
+def test_it_is_one_text_for_the_python_of_old_machines():
+    text = bundle(*MEASURE.parts)
+    ast.parse(text, feature_version=(3, 6))
+    assert "gpuplanner.probe" not in text
+    assert len(text) < 100_000
+
+
+@pytest.mark.parametrize("part", MEASURE.parts)
+def test_nothing_but_the_standard_library_is_imported(part):
+    allowed = {"base64", "ctypes", "functools", "glob", "json", "os", "platform", "signal", "subprocess", "sys",
+               "threading", "time", "typing", "gpuplanner"}  # fmt: skip
+    tree = ast.parse(source_of(part))
+    names = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+    names |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    assert {name.split(".")[0] for name in names} <= allowed
