@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from gpuplanner.figures import Certainty, Figure, exact
 from gpuplanner.messages import msg
@@ -19,6 +19,7 @@ from gpuplanner.ui.widgets.figure_label import FigureLabel, certainty_text, rang
 from gpuplanner.ui.widgets.flow import FlowLayout
 from gpuplanner.ui.widgets.key_value import KeyValueList, Row
 from gpuplanner.ui.widgets.label import Label
+from gpuplanner.ui.widgets.scrolling import Scrolled, scrolling
 from gpuplanner.ui.widgets.stacked_bar import BarPart, StackedBar
 from gpuplanner.ui.widgets.verdict_tag import VerdictTag, tag_text
 from gpuplanner.units import GIB, Unit
@@ -414,3 +415,22 @@ def test_what_a_label_keeps_clear_stays_when_the_theme_changes_while_it_is_hidde
         label.show()
         margins = label.contentsMargins()
         assert (margins.left(), margins.top(), margins.right(), margins.bottom()) == (12, 1, 2, 3)
+
+
+def test_what_is_filled_while_it_is_hidden_is_whole_when_it_is_shown(appearance, qtbot):
+    """Not squeezed into the height of its area until an event later."""
+    content, card = Scrolled(), QWidget()
+    QVBoxLayout(content).addWidget(card)
+    lines = QVBoxLayout(card)
+    area = scrolling(content)
+    window = QStackedWidget()
+    qtbot.addWidget(window)
+    window.addWidget(QWidget())
+    window.addWidget(area)
+    window.resize(240, 200)
+    window.show()
+    assert not content.hasHeightForWidth()
+    for _ in range(30):
+        lines.addWidget(Label(appearance, "A sentence that is longer than its column is wide, and wraps", wrap=True))
+    window.setCurrentIndex(1)
+    assert content.height() == content.heightForWidth(content.width()) > area.height()

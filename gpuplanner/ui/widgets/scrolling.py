@@ -1,7 +1,8 @@
 """A page or a pane that scrolls up and down, and never sideways."""
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QWidget
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QScrollArea, QWidget
 
 from gpuplanner.ui.tokens import GAP
 
@@ -45,3 +46,10 @@ class Scrolled(QWidget):
     def minimumSizeHint(self) -> QSize:
         hint = super().minimumSizeHint()
         return QSize(hint.width(), 0) if self.hasHeightForWidth() else hint
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        # What was filled while it was hidden told its area nothing: squeezed into it, it would be seen for a moment.
+        viewport = self.parentWidget()
+        if viewport is not None:
+            QApplication.sendEvent(viewport, QEvent(QEvent.Type.LayoutRequest))
