@@ -13,6 +13,8 @@ from gpuplanner.ui.plan_place.wizard.controls import make_row, options_of
 from gpuplanner.ui.plan_place.wizard.fields import Control, all_fields, choice_text, fields_of, limit_fields
 from gpuplanner.ui.plan_place.wizard.number_row import NumberRow
 from gpuplanner.ui.plan_place.wizard.picked_rows import DraftRow, ModelRow, SeveralRow
+from gpuplanner.ui.plan_place.wizard.row import Row
+from gpuplanner.ui.plan_place.wizard.wizard_view import Section
 from gpuplanner.workload.plan import WORKLOADS, Constraints
 from gpuplanner.workload.wizard import asked
 
@@ -178,3 +180,19 @@ def test_a_label_ends_before_the_mark_of_its_help(qtbot, appearance):
     assert label.toolTip() == help_tip == appearance.text(field.help)
     QApplication.sendEvent(row, QEvent(QEvent.Type.Leave))
     assert label.contentsRect().width() == whole
+
+
+def test_a_row_is_made_when_its_field_is_first_shown(open_page, settled):
+    page = open_page("preset/chat-70b")
+    settled(page)
+    there = {row.field.name for row in page.wizard.findChildren(Row)}
+    assert {"input_tokens", "concurrency"} <= there
+    assert not {"draft_tokens", "cpu_offload_bytes"} & there, "behind “more”, or of no use yet"
+    sections = page.wizard.findChildren(Section)
+    for section in sections:
+        section.more.click()
+    row = next(row for row in page.wizard.findChildren(Row) if row.field.name == "cpu_offload_bytes")
+    assert row.isVisible()
+    early = next(row for row in page.wizard.findChildren(Row) if row.field.name == "memory_free_share")
+    assert early.target.placeholderText() or early.target.text()
+    assert all(row.isVisible() for row in page.wizard.findChildren(Row))

@@ -1,12 +1,13 @@
 """Lays out rows of fields below each other, two beside each other where both do with half of the width."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from gpuplanner.ui.fonts import TextRole, font
+from gpuplanner.ui.plan_place.wizard.fields import Field
 from gpuplanner.ui.plan_place.wizard.row import Row
 
 _COLUMN_GAP = 10
@@ -14,15 +15,13 @@ _ROW_GAP = 12
 
 
 class FieldGrid(QWidget):
-    """The rows of one step, or those of it that stand behind "more"."""
+    """The fields of one step, or those of it that stand behind "more". A row is made when its field is first shown."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, fields: Sequence[Field], make: Callable[[Field], Row]) -> None:
         super().__init__()
-        self._rows = tuple(rows)
-        for row in rows:
-            # Without a parent a row that is shown would be a window for a moment.
-            row.setParent(self)
-            row.hide()
+        self.fields = tuple(fields)
+        self._make = make
+        self._rows: dict[str, Row] = {}
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(_COLUMN_GAP)
@@ -32,9 +31,19 @@ class FieldGrid(QWidget):
         self._placed: list[tuple[str, int, int, int]] = []
 
     @property
-    def rows(self) -> Sequence[Row]:
-        """All rows, also those that do not apply now."""
-        return self._rows
+    def made(self) -> Sequence[Row]:
+        """The rows that there are, also those that do not apply now."""
+        return tuple(self._rows.values())
+
+    def row(self, field: Field) -> Row:
+        """The row of one of the fields."""
+        row = self._rows.get(field.name)
+        if row is None:
+            row = self._rows[field.name] = self._make(field)
+            # Without a parent a row that is shown would be a window for a moment.
+            row.setParent(self)
+            row.hide()
+        return row
 
     def lay_out(self, width: int, applying: set[str]) -> None:
         """Place the rows that apply. `width` is what the grid will have."""
@@ -42,7 +51,7 @@ class FieldGrid(QWidget):
         metrics = QFontMetricsF(font(TextRole.LABEL))
         places: list[tuple[str, int, int, int]] = []
         at, beside = 0, False
-        shown = [row for row in self._rows if row.field.name in applying]
+        shown = [self.row(field) for field in self.fields if field.name in applying]
         beside_now = {name for name, _line, _column, span in self._placed if span == 1}
         fits = [
             row.narrow()
@@ -64,9 +73,8 @@ class FieldGrid(QWidget):
         if places == self._placed:
             return
         self._placed = places
-        by_name = {row.field.name: row for row in self._rows}
-        for row in self._rows:
+        for name, row in self._rows.items():
             self._grid.removeWidget(row)
-            row.setVisible(row.field.name in applying)
+            row.setVisible(name in applying)
         for name, line, column, span in places:
-            self._grid.addWidget(by_name[name], line, column, 1, span, Qt.AlignmentFlag.AlignTop)
+            self._grid.addWidget(self._rows[name], line, column, 1, span, Qt.AlignmentFlag.AlignTop)

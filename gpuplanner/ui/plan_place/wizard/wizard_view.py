@@ -48,23 +48,24 @@ class WizardView(Card):
         self._sections: dict[str, list[Section]] = {}
         self._choices: dict[str, ChoiceBox] = {}
         self._advice: dict[str, Message | None] = {}
+        self._automatic: Mapping[str, MessageValue] = {}
         self.body.setSpacing(22)
 
     def rows(self, kind: str) -> Sequence[Row]:
-        """Every row that a workload kind has."""
+        """Every row that a workload kind has, also those that nobody has seen yet."""
         self._build(kind)
-        return [row for section in self._sections[kind] for row in section.rows()]
+        return [section.row(field) for section in self._sections[kind] for field in section.fields]
 
     def row(self, key: str) -> Row | None:
-        """The row of a field, by its key."""
+        """The row of a field of a kind that was shown, by the field's key."""
         sections = [section for kept in self._sections.values() for section in kept]
-        return next((row for section in sections for row in section.rows() if row.field.key == key), None)
+        return next((s.row(field) for s in sections for field in s.fields if field.key == key), None)
 
     @property
     def model_row(self) -> ModelRow | None:
         """The row of the model of the kind that is shown."""
         kind = self._plan.workload.kind if self._plan else ""
-        return next((r for r in self.rows(kind) if isinstance(r, ModelRow)), None) if kind else None
+        return next((row for row in self._made(kind) if isinstance(row, ModelRow)), None)
 
     def show_plan(self, plan: Plan, *, another: bool = False) -> None:
         """Show what the plan says. `another`: it is not the plan that was shown before."""
@@ -73,8 +74,9 @@ class WizardView(Card):
         before = self._plan.workload.kind if self._plan is not None else ""
         self._plan = plan
         if before != kind:
+            self._automatic = {}
             self._turn(before, kind)
-        for row in self.rows(kind):
+        for row in self._made(kind):
             show = row.start_anew if another else row.set_value
             show(value_of(plan, row.field))
         self._lay_out()
@@ -83,14 +85,15 @@ class WizardView(Card):
         """Say what holds in the fields that are left open, by field name."""
         if self._plan is None:
             return
-        for row in self.rows(self._plan.workload.kind):
+        self._automatic = says
+        for row in self._made(self._plan.workload.kind):
             if row.field.optional:
                 row.set_automatic(says.get(row.field.name))
 
     def leave(self) -> bool:
         """Close the help of a field. Tells whether one was open."""
         kind = self._plan.workload.kind if self._plan else ""
-        return any(row.hide_help() for row in self.rows(kind)) if kind else False
+        return any(row.hide_help() for row in self._made(kind))
 
     def put_first(self, widget: QWidget) -> None:
         """Put something above the first step: the name of the plan."""
@@ -99,18 +102,16 @@ class WizardView(Card):
     def advise(self, key: str, says: Message | None) -> None:
         """Say below a number field what others advise."""
         self._advice[key] = says
-        for sections in self._sections.values():
-            for row in (row for section in sections for row in section.rows()):
-                if isinstance(row, NumberRow) and row.field.key == key:
-                    row.advise(says)
+        for row in (row for kind in self._sections for row in self._made(kind)):
+            if isinstance(row, NumberRow) and row.field.key == key:
+                row.advise(says)
         self._lay_out()
 
     def refresh(self) -> None:
         """What fields of several offer is known now: show their names."""
-        for sections in self._sections.values():
-            for row in (row for section in sections for row in section.rows()):
-                if isinstance(row, SeveralRow):
-                    row.refresh()
+        for row in (row for kind in self._sections for row in self._made(kind)):
+            if isinstance(row, SeveralRow):
+                row.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -139,12 +140,12 @@ class WizardView(Card):
         fields = all_fields(kind)
         sections: list[Section] = []
         for steps in STEPS:
-            rows = [self._row(field) for field in fields if field.ask.step in steps]
-            if not rows:
+            asked = [field for field in fields if field.ask.step in steps]
+            if not asked:
                 continue
             title = msg(f"planui.step.{kind}.{steps[0]}")
             first = None if sections else self._kind_choice(kind)
-            section = Section(self._appearance, len(sections) + 1, title, rows, first)
+            section = Section(self._appearance, len(sections) + 1, title, asked, partial(self._row, kind), first)
             section.setVisible(False)
             section.toggled.connect(self._lay_out)
             sections.append(section)
@@ -168,7 +169,12 @@ class WizardView(Card):
         """Where the kind that is shown is chosen."""
         return self._choices[self._plan.workload.kind] if self._plan is not None else None
 
-    def _row(self, field: Field) -> Row:
+    def _made(self, kind: str) -> Sequence[Row]:
+        """The rows of a kind that there are."""
+        return [row for section in self._sections.get(kind, ()) for row in section.made()]
+
+    def _row(self, kind: str, field: Field) -> Row:
+        """A row that shows what the plan says, as those do that were there before."""
         row = make_row(self._appearance, field, self._find)
         row.edited.connect(lambda value: self._edited(field, value))
         row.left.connect(self.left)
@@ -177,6 +183,10 @@ class WizardView(Card):
             row.wanted.connect(self.modelWanted)
         if isinstance(row, NumberRow):
             row.advise(self._advice.get(field.key))
+        if self._plan is not None and self._plan.workload.kind == kind:
+            row.start_anew(value_of(self._plan, field))
+            if field.optional:
+                row.set_automatic(self._automatic.get(field.name))
         return row
 
     def _edited(self, field: Field, value: Any) -> None:
@@ -191,8 +201,8 @@ class WizardView(Card):
         inside = layout.contentsMargins() if layout is not None else margins
         width = self.width() - inside.left() - inside.right()
         for section in self._sections[workload.kind]:
-            applying = {row.field.name for row in section.rows() if applies(row.field, workload)}
-            changed = {row.field.name for row in section.rows() if value_of(self._plan, row.field) != row.field.default}
+            applying = {field.name for field in section.fields if applies(field, workload)}
+            changed = {field.name for field in section.fields if value_of(self._plan, field) != field.default}
             section.lay_out(width, applying, changed)
 
 
@@ -202,13 +212,19 @@ class Section(QWidget):
     toggled = Signal()
 
     def __init__(
-        self, appearance: Appearance, number: int, title: Message, rows: Sequence[Row], first: QWidget | None = None
+        self,
+        appearance: Appearance,
+        number: int,
+        title: Message,
+        fields: Sequence[Field],
+        make: Callable[[Field], Row],
+        first: QWidget | None = None,
     ) -> None:
-        """`first` stands between the title and the fields."""
+        """`make` makes the row of a field; `first` stands between the title and the fields."""
         super().__init__()
         self._open = False
-        self._plain = FieldGrid([row for row in rows if not row.field.ask.advanced])
-        self._advanced = FieldGrid([row for row in rows if row.field.ask.advanced])
+        self._plain = FieldGrid([field for field in fields if not field.ask.advanced], make)
+        self._advanced = FieldGrid([field for field in fields if field.ask.advanced], make)
         self._advanced.hide()
         self.more = Button(appearance, "", ButtonKind.QUIET, icon="chevron-down", small=True)
         self.more.clicked.connect(self._toggle)
@@ -226,18 +242,28 @@ class Section(QWidget):
         self._layout.addWidget(self._plain)
         self._layout.addWidget(self._advanced)
 
-    def rows(self) -> Sequence[Row]:
-        """All rows."""
-        return (*self._plain.rows, *self._advanced.rows)
+    @property
+    def fields(self) -> Sequence[Field]:
+        """All fields."""
+        return (*self._plain.fields, *self._advanced.fields)
+
+    def made(self) -> Sequence[Row]:
+        """The rows that there are: those of fields that were shown."""
+        return (*self._plain.made, *self._advanced.made)
+
+    def row(self, field: Field) -> Row:
+        """The row of one of the fields."""
+        return (self._advanced if field.ask.advanced else self._plain).row(field)
 
     def lay_out(self, width: int, applying: set[str], changed: set[str]) -> None:
         """Place the fields that apply; `changed` are those that differ from the usual."""
         self._plain.lay_out(width, applying)
-        hidden = [row for row in self._advanced.rows if row.field.name in applying]
-        self._advanced.lay_out(width, applying)
+        hidden = [field.name for field in self._advanced.fields if field.name in applying]
+        if self._open:
+            self._advanced.lay_out(width, applying)
         self._advanced.setVisible(self._open and bool(hidden))
         self.more.setVisible(bool(hidden))
-        count = sum(row.field.name in changed for row in hidden)
+        count = sum(name in changed for name in hidden)
         tip = None
         if self._open:
             says = msg("planui.less")
