@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -106,3 +107,32 @@ def _pipes(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes], IO
     assert process.stdout is not None
     assert process.stderr is not None
     return process.stdin, process.stdout, process.stderr
+
+
+@pytest.fixture(scope="session")
+def compiled_libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the compiled libraries of this run are."""
+    compiler()
+    return tmp_path_factory.mktemp("compiled")
+
+
+@pytest.fixture
+def libraries(tmp_path: Path, compiled_libraries: Path) -> Libraries:
+    """A machine without any of them yet."""
+    folder = tmp_path / "libraries"
+    folder.mkdir()
+    return Libraries(folder, compiled_libraries)
+
+
+@pytest.fixture
+def start(libraries: Libraries) -> Iterator[Callable[..., There]]:
+    """Starts programs and ends them after the test."""
+    started: list[There] = []
+
+    def make(program: Program, job: dict[str, Any], **settings: object) -> There:
+        started.append(There(program, job, libraries.environment(**settings)))
+        return started[-1]
+
+    yield make
+    for there in started:
+        there.close()

@@ -8,42 +8,19 @@ import pytest
 from gpuplanner.probe.there import bundle, source_of
 from gpuplanner.probe.there.measure import LARGEST, MOST_BYTES
 from gpuplanner.probe.transports.programs import MEASURE
-from tests.probe.native_libraries import Libraries, There, compiler
+from tests.probe.native_libraries import Libraries, There
 
 ALL = ("cuda", "nvml", "cublas", "nccl")
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    compiler()
-    return tmp_path_factory.mktemp("compiled")
-
-
-@pytest.fixture
-def libraries(tmp_path, compiled):
-    return Libraries(tmp_path, compiled)
-
-
-@pytest.fixture
-def start(libraries):
-    started = []
-
-    def make(limit_s=60.0, even_if_busy=False, **settings):
-        job = {"limit_s": limit_s, "even_if_busy": even_if_busy}
-        there = There(MEASURE, job, libraries.environment(**settings))
-        started.append(there)
-        return there
-
-    yield make
-    for there in started:
-        there.close()
+JOB = {"limit_s": 60.0, "even_if_busy": False}
 
 
 @pytest.fixture
 def measured(libraries, start):
-    def run(*sources, **settings):
+    def run(*sources, job=JOB, **settings):
         libraries.put(*(sources or ALL))
-        return start(**settings).frames()
+        return start(MEASURE, job, **settings).frames()
 
     return run
 
@@ -65,10 +42,10 @@ def rates(frames, path):
 
 
 @pytest.fixture(scope="module")
-def eight(compiled, tmp_path_factory):
-    libraries = Libraries(tmp_path_factory.mktemp("eight"), compiled)
+def eight(compiled_libraries, tmp_path_factory):
+    libraries = Libraries(tmp_path_factory.mktemp("eight"), compiled_libraries)
     libraries.put(*ALL)
-    there = There(MEASURE, {"limit_s": 60.0}, libraries.environment(gpus=8))
+    there = There(MEASURE, JOB, libraries.environment(gpus=8))
     frames = there.frames()
     errors = there.errors.read()
     there.close()
@@ -148,7 +125,7 @@ def test_progress_grows_to_the_end(eight):
 
 
 def test_what_the_gpu_did_meanwhile_stands_with_the_result(measured):
-    frames = measured("cuda", "nvml", gpus=1, sleep_us=20_000)
+    frames = measured("cuda", "nvml", gpus=1, sleep_us=4_000)
     during = kind(frames, "bandwidth")[-1]["during"]
     assert during["looks"] >= 1
     assert {name: during[name] for name in during if name != "looks"} == {
@@ -208,7 +185,7 @@ def test_a_machine_without_the_driver(measured):
 
 def test_an_old_driver_measures_what_it_can_and_names_what_it_lacks(libraries, start):
     libraries.put("cuda", "nvml", old=True)
-    frames = start(gpus=2).frames()
+    frames = start(MEASURE, JOB, gpus=2).frames()
     machine = next(frame for frame in frames if frame["frame"] == "machine")
     assert "cuMemcpyPeerAsync" in machine["missing"]
     assert rates(frames, "host_to_device")
@@ -227,7 +204,7 @@ def test_no_measurement_where_somebody_computes(measured, start, libraries):
     frames = measured(gpus=2, busy=1)
     assert failed(frames) == [("", 1, "busy")]
     assert not [frame for frame in frames if frame["frame"] == "result"]
-    assert start(gpus=2, busy=1, even_if_busy=True).frames()[-1]["whole"] is True
+    assert start(MEASURE, {**JOB, "even_if_busy": True}, gpus=2, busy=1).frames()[-1]["whole"] is True
     assert libraries.left() == {}
 
 
@@ -256,7 +233,7 @@ def begun(there):
 @pytest.mark.parametrize("how", ["signal", "closed"])
 def test_told_to_stop_in_the_middle_it_frees_everything(libraries, start, how):
     libraries.put(*ALL)
-    there = start(gpus=4, sleep_us=30_000)
+    there = start(MEASURE, JOB, gpus=4, sleep_us=30_000)
     begun(there)
     assert libraries.left() != {}
     began = time.monotonic()
@@ -272,7 +249,7 @@ def test_told_to_stop_in_the_middle_it_frees_everything(libraries, start, how):
 
 def test_a_driver_that_never_answers_does_not_keep_it(libraries, start):
     libraries.put(*ALL)
-    there = start(gpus=1, hangs=1)
+    there = start(MEASURE, JOB, gpus=1, hangs=1)
     while there.next()["frame"] != "measuring":
         pass
     began = time.monotonic()
@@ -282,7 +259,7 @@ def test_a_driver_that_never_answers_does_not_keep_it(libraries, start):
 
 
 def test_out_of_time_it_says_so_and_frees_everything(measured, libraries):
-    frames = measured(gpus=8, limit_s=0.3, sleep_us=10_000)
+    frames = measured(job={**JOB, "limit_s": 0.3}, gpus=8, sleep_us=10_000)
     assert failed(frames) == [("", None, "out_of_time")]
     assert frames[-1]["whole"] is False
     assert libraries.left() == {}

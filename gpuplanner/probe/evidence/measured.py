@@ -20,7 +20,8 @@ class Bandwidth(Record):
     """A rate measured on a path. `source`, `target`: indices of GPUs; `bytes`: of one copy; `method`: who did the copy.
 
     `both_ways`: that both directions ran at once and are added up. `device_memory` counts what is read plus written
-    where `counts_both` says so.
+    where `counts_both` says so. `pcie_gen`, `pcie_width`, `throttle_reasons`: lowest link and all reasons (NVML's bits)
+    that were seen while it ran.
     """
 
     path: Path
@@ -34,6 +35,9 @@ class Bandwidth(Record):
     counts_both: bool | None = None
     latency_us: float | None = None
     p2p_enabled: bool | None = None
+    pcie_gen: int | None = None
+    pcie_width: int | None = None
+    throttle_reasons: int | None = None
 
 
 class CollectiveRow(Record):
@@ -64,7 +68,10 @@ class CollectiveRun(Record):
 
 
 class MatrixRate(Record):
-    """Matrix multiplication. `dtype`: "bf16", "fp8"…; `path`: torch, cublas, ptx, superbench, hpl."""
+    """Matrix multiplication. `dtype`: "bf16", "fp8"…; `path`: torch, cublas, superbench, hpl, ptx_mma, and ptx_fma,
+    which multiplies and adds in registers. `clock_sm_mhz`, `power_w`, `throttle_reasons`: lowest clock, highest power
+    and all reasons (NVML's bits) that were seen while it ran.
+    """
 
     gpu_index: int | None = None
     dtype: str | None = None
@@ -74,6 +81,8 @@ class MatrixRate(Record):
     tflop_per_s: float | None = None
     path: str | None = None
     clock_sm_mhz: float | None = None
+    power_w: float | None = None
+    throttle_reasons: int | None = None
 
 
 class DiskRate(Record):

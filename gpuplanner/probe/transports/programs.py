@@ -1,11 +1,15 @@
 """Programs of ours as a machine gets them: one text on standard input, with the job that it is to do. Runs nothing."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 from gpuplanner.probe.there import bundle
+from gpuplanner.probe.transports import Told
+
+Heard: TypeAlias = Callable[[dict[str, Any]], None]
+"""Gets the frames of a program that are no events of a transport. They are a stranger's: any value may be in them."""
 
 READER = "import sys;exec(sys.stdin.buffer.read(int(sys.stdin.buffer.readline())))"
 """What a Python there is started with: reads the length of the text in a line, then the text, and runs it."""
@@ -27,3 +31,19 @@ class Program:
 
 COLLECT = Program(("collect",), None)
 MEASURE = Program(("collect", "nvml", "conditions", "kernels", "cuda", "libraries", "measure"), "measure")
+SAMPLE = Program(("collect", "nvml", "sample"), "sample")
+
+
+class Runner(Protocol):
+    """A way to a machine on which programs of ours can run."""
+
+    @property
+    def name(self) -> str:
+        """What a person calls the machine."""
+
+    async def run(self, program: Program, work: Mapping[str, Any], told: Told, heard: Heard) -> bool:
+        """Run a program there; whether it came to its end.
+
+        Cancelling the task that awaits this ends it within two seconds.
+        Raises InputError where the machine cannot be reached, or has no Python.
+        """

@@ -2,20 +2,19 @@
 
 import asyncio
 import contextlib
-import json
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.probe.commands import Command
 from gpuplanner.probe.output import Output
-from gpuplanner.probe.there import source_of
 from gpuplanner.probe.transports import Hello, Lost, Told
 from gpuplanner.probe.transports.askpass import Answerer, AskServer
 from gpuplanner.probe.transports.frames import LONGEST_FRAME, event_of, frames_in, job
+from gpuplanner.probe.transports.programs import COLLECT, READER, Heard, Program
 from gpuplanner.probe.transports.sh_stream import ShStream, program
 from gpuplanner.probe.transports.ssh_client import Sockets, arguments, checked, configuration, environment
 from gpuplanner.probe.transports.ssh_faults import fault_of
@@ -39,7 +38,7 @@ MOST_NOISE = 4_000_000
 _SHELL = (
     'sh -c \'if python3 -c "import sys;sys.exit(sys.version_info<(3,6))" >/dev/null 2>&1; then echo; '
     "echo {mark} python; "
-    'exec python3 -u -c "import sys;exec(sys.stdin.buffer.read(int(sys.stdin.buffer.readline())))"; '
+    'exec python3 -u -c "' + READER + '"; '
     "else echo; echo {mark} sh; exec sh -s; fi'"
 )
 
@@ -61,6 +60,13 @@ class SshTransport:
 
     async def collect(self, commands: Sequence[Command], told: Told) -> bool:
         """Run the commands there. Raises InputError with the reason where the machine cannot be reached."""
+        return await self._session(_Errand(COLLECT, {"commands": job(commands)}, commands), told)
+
+    async def run(self, program: Program, work: Mapping[str, Any], told: Told, heard: Heard) -> bool:
+        """Run a program of ours there, whose frames `heard` gets. Raises InputError, also where there is no Python."""
+        return await self._session(_Errand(program, work, heard=heard), told)
+
+    async def _session(self, errand: "_Errand", told: Told) -> bool:
         settings = await configuration(checked(self.name), self.extra)
         asking = AskServer(self.name, self.answerer) if self.answerer else contextlib.nullcontext()
         async with asking as server:
@@ -72,21 +78,31 @@ class SshTransport:
                 # Without a terminal of ours a client that is too old for SSH_ASKPASS_REQUIRE asks through it too.
                 start_new_session=True,
             )  # fmt: skip
-            session = _Session(self.name, process, commands, told, mark.encode("ascii"), server, self.said)
+            session = _Session(self.name, process, errand, told, mark.encode("ascii"), server, self.said)
             return await session.run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Errand:
+    """What a session is for: a program and its job. `commands`: what a shell runs where there is no Python."""
+
+    program: Program
+    job: Mapping[str, Any]
+    commands: Sequence[Command] | None = None
+    heard: Heard | None = None
 
 
 class _Session:
     """One run of the client, from its start until nothing of it is left."""
 
     def __init__(
-        self, target: str, process: asyncio.subprocess.Process, commands: Sequence[Command], told: Told, mark: bytes,
+        self, target: str, process: asyncio.subprocess.Process, errand: _Errand, told: Told, mark: bytes,
         server: AskServer | None, heard: Callable[[str], None] | None,
     ) -> None:  # fmt: skip
         self._target = target
         self._process = process
         self._in, self._out, self._errors = _there(process.stdin), _there(process.stdout), _there(process.stderr)
-        self._commands = commands
+        self._errand = errand
         self._told = told
         self._mark = mark
         self._server = server
@@ -136,27 +152,28 @@ class _Session:
                     return True
             elif not self._answered and line.startswith(self._mark + b" sh"):
                 self._answered = True
-                shell = ShStream(self._commands, self._mark, began)
-                await self._send(program(self._commands, self._mark.decode("ascii")))
+                commands = self._errand.commands
+                if commands is None:
+                    raise InputError(msg("probe.ssh.no_python", target=self._target))
+                shell = ShStream(commands, self._mark, began)
+                await self._send(program(commands, self._mark.decode("ascii")))
             elif not self._answered and line.startswith(self._mark + b" python"):
                 self._answered = True
                 began = time.time()
-                await self._send(self._python())
+                text = self._errand.program.text(self._mark.decode("ascii"), PATIENCE_S, self._errand.job)
+                await self._send(text)
             else:
                 frame = frames_in(line, self._mark + b" ")
                 event = event_of(frame, began)
                 if event is not None:
                     self._told(event)
+                elif self._errand.heard is not None and isinstance(frame, dict):
+                    self._errand.heard(frame)
                 if isinstance(event, Hello):
                     began = time.time()
                 if isinstance(frame, dict) and frame.get("frame") == "end":
                     return frame.get("whole") is True
         return False
-
-    def _python(self) -> bytes:
-        work = {"mark": self._mark.decode("ascii"), "patience_s": PATIENCE_S, "commands": job(self._commands)}
-        text = f"{source_of('collect')}\nmain(json.loads({json.dumps(json.dumps(work))}))\n".encode()
-        return b"%d\n" % len(text) + text
 
     async def _send(self, content: bytes) -> None:
         with contextlib.suppress(OSError):
