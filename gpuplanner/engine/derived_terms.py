@@ -120,6 +120,7 @@ _TERMS: Mapping[Basis, tuple[str, ...]] = {
         "tiled_width_pixels",
         "trained_bytes",
         "trained_parameters",
+        "unread_width",
         "weight_file_bytes",
         "whole_bytes",
         "whole_traffic_bytes",

@@ -68,6 +68,7 @@ class SoftwareNumbers:
     wide_utilisation: Number
     padding_tokens: Number
     padding_columns: Number
+    wave_elements: Number
     cast_traffic: Number
     attention_utilisation: Number
     expert_utilisation: Number

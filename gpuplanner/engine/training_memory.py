@@ -273,6 +273,7 @@ def _activations(
         software.saved_copies,
         model.inner_width,
         model.dispatch_width * part.busiest_share,
+        model.unread_width,
         software.score_bytes * layout.math_attention * (1.0 - selective),
         model.heads,
         layout.sequence_length,

@@ -17,11 +17,12 @@ class ModelNumbers:
 
     `layer_parameters` without, `expert_parameters` with nothing but routed experts, both resident; of the experts one
     token uses `active_expert_parameters`. `head_matrix`: weights of the output projection whether tied or not.
-    `inner_width`: elements that the matrices of a layer put out for one token; `dispatch_width`: those copied to
-    experts. `pair_flops`: FLOP of one pair of tokens forward, `windowed_pair_flops` in layers that see `window` tokens.
-    `mixed_share`: share of the layers that route to experts. `trained_share`: share of the matrices whose weights need
-    gradients; `trained_parameters`: what the optimizer updates. `adapter_width`: inputs and outputs of the adapted
-    matrices of a layer.
+    `inner_width`: elements that the matrices of a layer put out for one token; `unread_width`: those that only feed
+    frozen matrices of 16 bits, whose input no gradient needs (kernels of 4 bits keep it all the same);
+    `dispatch_width`: those copied to experts. `pair_flops`: FLOP of one pair of tokens forward,
+    `windowed_pair_flops` in layers that see `window` tokens. `mixed_share`: share of the layers that route to experts.
+    `trained_share`: share of the matrices whose weights need gradients; `trained_parameters`: what the optimizer
+    updates. `adapter_width`: inputs and outputs of the adapted matrices of a layer.
     """
 
     layers: float
@@ -38,6 +39,7 @@ class ModelNumbers:
     largest_layer: float
     largest_matrix: float
     inner_width: float
+    unread_width: float
     dispatch_width: float
     experts: float
     experts_per_token: float
@@ -71,11 +73,13 @@ class ModelNumbers:
 
 def model_numbers(model: ModelArchitecture, workload: Training) -> ModelNumbers:
     """The numbers of `model` as `workload` trains it."""
-    return _numbers(model, workload.method in FROZEN, workload.lora_targets, workload.lora_rank)
+    frozen = workload.method in FROZEN
+    reads_all = not frozen or workload.method is Method.QLORA
+    return _numbers(model, frozen, reads_all, workload.lora_targets, workload.lora_rank)
 
 
 @kept(64)
-def _numbers(model: ModelArchitecture, frozen: bool, targets: LoraTargets, rank: int) -> ModelNumbers:
+def _numbers(model: ModelArchitecture, frozen: bool, reads_all: bool, targets: LoraTargets, rank: int) -> ModelNumbers:
     groups = model.groups
     layers = float(model.layers)
     hidden = float(model.hidden)
@@ -103,6 +107,7 @@ def _numbers(model: ModelArchitecture, frozen: bool, targets: LoraTargets, rank:
         largest_layer=float(max(_dense_parameters(g) + g.mlp.experts * g.mlp.expert_parameters for g in groups)),
         largest_matrix=float(max(_largest_matrix(g, hidden) for g in groups)),
         inner_width=sum(g.count * _inner_width(g, hidden) for g in groups) / layers,
+        unread_width=0.0 if reads_all else sum(g.count * _unread_width(g, hidden, targets) for g in groups) / layers,
         dispatch_width=sum(2.0 * hidden * g.count * g.mlp.experts_per_token for g in groups) / layers,
         experts=sum(g.count * g.mlp.experts for g in mixed) / mixed_layers,
         experts_per_token=sum(g.count * g.mlp.experts_per_token for g in mixed) / mixed_layers,
@@ -137,6 +142,16 @@ def _inner_width(group: LayerGroup, hidden: float) -> float:
     """
     width = (_dense_parameters(group) - _plain_parameters(group)) / hidden
     return width + group.mlp.experts_per_token * group.mlp.expert_parameters / hidden
+
+
+def _unread_width(group: LayerGroup, hidden: float, targets: LoraTargets) -> float:
+    """Of a layer with a frozen base, what feeds frozen matrices alone: where the MLP carries no adapter, the output of
+    its norm and the input of its last matrix. What attention reads is kept for its kernel or for the adapters.
+    """
+    if targets is LoraTargets.ALL_LINEAR:
+        return 0.0
+    mlp = group.mlp
+    return hidden + max(mlp.experts_per_token, mlp.experts == 0) * mlp.intermediate + mlp.shared_intermediate
 
 
 def _pairs(group: LayerGroup) -> float:

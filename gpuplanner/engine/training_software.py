@@ -14,7 +14,6 @@ from gpuplanner.workload.training import (
     ADAPTERS,
     AttentionKernel,
     Framework,
-    LoraTargets,
     Method,
     Offload,
     Sharding,
@@ -133,6 +132,7 @@ def _numbers(workload: Training, gpu: Gpu, fraction: float, efficiencies: Effici
         wide_utilisation=wide["matrix_utilisation"],
         padding_tokens=common["padding_tokens"],
         padding_columns=common["padding_columns"],
+        wave_elements=common["wave_elements"],
         cast_traffic=common["cast_traffic"] if workload.precision in WIDE else 0.0,
         attention_utilisation=attention,
         expert_utilisation=rates["matrix_utilisation"] * rates["expert_share"],
@@ -170,8 +170,6 @@ def _saved_share(workload: Training, frozen_bytes: float, common: Efficiency) ->
     share = common["quantised_saved"] if frozen_bytes < 2.0 and workload.method is Method.QLORA else 1.0
     if workload.precision in WIDE:
         share *= common["eight_bit_saved"]
-    if workload.method in ADAPTERS and workload.lora_targets is LoraTargets.QV:
-        share *= common["frozen_saved"]
     return share
 
 

@@ -6,7 +6,7 @@ from gpuplanner.engine.feed import NOTHING, Waits, waits
 from gpuplanner.engine.formulas.attention import attention_flops, mean_attended_tokens
 from gpuplanner.engine.formulas.data import fed_step_seconds, tokens_of_node
 from gpuplanner.engine.formulas.elementwise import Number, always, maximum, minimum, where
-from gpuplanner.engine.formulas.gemm import matrix_flops, multiply_seconds, padded_parameters
+from gpuplanner.engine.formulas.gemm import matrix_flops, multiply_seconds, narrow_columns, padded_parameters
 from gpuplanner.engine.formulas.optimizer import offloaded_step_seconds, optimizer_seconds
 from gpuplanner.engine.formulas.pipeline import bubble_seconds, pipelined_step_seconds
 from gpuplanner.engine.formulas.training_time import (
@@ -245,7 +245,8 @@ def _matrices(
     tokens, tp, padding = part.passed_tokens, layout.tensor_parallel, software.padding_tokens
     share = part.stage_layers / model.layers
     hidden, columns = model.hidden, software.padding_columns
-    weights = padded_parameters(model.matrix_parameters, columns, hidden, LAYER_MATRICES * model.layers, tp)
+    wider = narrow_columns(columns, software.wave_elements, tokens, padding)
+    weights = padded_parameters(model.matrix_parameters, wider, hidden, LAYER_MATRICES * model.layers, tp)
     dense = matrix_flops(weights * share, tokens, padding, tp)
     experts_s: Number = 0.0
     if model.active_expert_parameters:

@@ -48,6 +48,8 @@ BY_RUNG = {
 left out, runs speak for every rung."""
 LEAST = 0.77
 """The share that a range holds at least of all rows of its rung, runs and GPUs that were left out among them."""
+LEAST_OF_SOURCES = 0.76
+"""The share that it holds at least of the new sources of its rung, each of which counts as much as another."""
 NEAR = 0.03
 """By so much may what a line of the report holds miss 80 % before both ends move by powers of their own."""
 BELOW = 1.03
@@ -123,8 +125,17 @@ def made(rows: Iterable[Left], lines: Lines | None = None) -> Ranges:
         read = (lines or {}).get(family) or {"": [row for rung in own for row in pools[family, rung]]}
         new = [[row for row in line if row.left == SOURCE and row.rung in own] for line in read.values()]
         inward, outward = powers([line for line in new if line], [pools[family, rung] for rung in own], own)
-        found |= {(family, rung): (low**inward, high**outward) for rung, (low, high) in own.items()}
-    return found
+        for rung, (low, high) in own.items():
+            found[family, rung] = holding(pools[family, rung], low**inward, high**outward)
+    return wider_below(found)
+
+
+def holding(rows: Sequence[Left], low: float, high: float) -> tuple[float, float]:
+    """The ends of a rung, further out where they do not hold `LEAST_OF_SOURCES` of its own new sources."""
+    sources = [row for row in rows if row.left == SOURCE]
+    tried = ((float(low**power), float(high**power)) for power in FACTORS if power >= 1.0)
+    enough = (both for both in tried if not sources or held(sources, *both, power=1.0) >= LEAST_OF_SOURCES)
+    return next(enough, (low ** FACTORS[-1], high ** FACTORS[-1]))
 
 
 def powers(

@@ -31,6 +31,7 @@ def rendered() -> str:
         HEAD,
         aims(over_all),
         short(over_all, believed["short"]),
+        gaps(believed["gaps"]),
         pictures(over_all),
         baseline(over_all),
         beside_peers(read_table("peers")),
@@ -113,6 +114,13 @@ def short(over_all: Mapping[tuple[str, str], Mapping[str, str]], reasons: Mappin
         return "## What stays short of its aim\n\nNothing."
     header = ("what", "median / p90", "why, and what would settle it")
     return "## What stays short of its aim\n\n" + table(header, rows, left=3)
+
+
+def gaps(known: Iterable[Mapping[str, str]]) -> str:
+    """What rows show that no formula explains yet, whether or not an aim is missed by it."""
+    rows = [(gap["what"], gap["rows"], gap["seen"].strip(), gap["settles"].strip()) for gap in known]
+    header = ("what", "rows", "what is seen", "what would settle it")
+    return "## What a mechanism should explain and does not yet\n\n" + table(header, rows, left=4)
 
 
 def pictures(over_all: Mapping[tuple[str, str], Mapping[str, str]]) -> str:

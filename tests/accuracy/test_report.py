@@ -13,7 +13,7 @@ from gpuplanner.engine.validation.rows import Outcome
 from tests.accuracy import figures
 from tests.accuracy.aims import TARGETS
 from tests.accuracy.fit_ranges import BELOW, LEAST, NEAR, by_rung, ends, held, made, wider_below
-from tests.accuracy.left_out import INPUTS, KINDS, RUN, SOURCE, Left, context, digest, kept
+from tests.accuracy.left_out import CHIP, INPUTS, KINDS, RUN, SOURCE, Left, context, digest, kept
 from tests.accuracy.plots import Dot, plot
 from tests.accuracy.report import REPORT, as_kept, refusals, verdicts
 from tests.accuracy.report_text import BELIEVED, FOLDER, read_table, reason_of, rendered
@@ -137,6 +137,15 @@ def test_one_line_of_the_report_is_held_over_all_rungs_of_its_range():
     assert held([row for row in rows if "far" in row.group], *found["time per token", "other architecture"]) > 0.7
     assert np.average([share(rows[:101], found), share(rows[101:], found)]) == pytest.approx(0.8, abs=NEAR + 0.01)
     assert found["time per token", "other architecture"][0] < found["time per token", "same GPU"][0]
+
+
+def test_a_rung_holds_three_quarters_of_its_own_new_sources():
+    """A new source far off on a lower rung is little of the whole family, and most of what is known of that rung."""
+    near = [new(0.002 * n, str(n % 5)) for n in range(-50, 51)]
+    low = [left(0.002 * n, str(n), "other architecture", CHIP) for n in range(-50, 51)]
+    found = made([*near, *low, new(-0.25, "far", "other architecture")])
+    assert found["time per token", "other architecture"][0] <= math.exp(-0.25)
+    assert found["time per token", "same GPU"][0] > math.exp(-0.2)
 
 
 def test_a_range_of_two_lines_lies_as_near_as_it_can_to_four_fifths_of_each():

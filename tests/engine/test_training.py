@@ -498,6 +498,27 @@ def test_adapters_have_as_many_parameters_as_peft_prints(architecture, targets, 
     assert model_numbers(architecture, work).trained_parameters == parameters
 
 
+@pytest.mark.parametrize("targets", [LoraTargets.QV, LoraTargets.ATTENTION])
+def test_an_mlp_without_adapters_keeps_no_input_of_frozen_matrices(architecture, targets):
+    """The output of its norm and the input of its last matrix; where each matrix is adapted or trained, all is read."""
+    mlp = architecture.groups[0].mlp
+    numbers = model_numbers(architecture, workload(architecture, method=Method.LORA, lora_targets=targets))
+    assert numbers.unread_width == architecture.hidden + mlp.intermediate
+    for read in (
+        workload(architecture, method=Method.LORA, lora_targets=LoraTargets.ALL_LINEAR),
+        workload(architecture, method=Method.QLORA, lora_targets=targets),
+        workload(architecture, method=Method.FULL),
+    ):
+        assert model_numbers(architecture, read).unread_width == 0
+
+
+def test_of_a_mixture_only_the_chosen_experts_count_for_what_is_not_read(catalog):
+    mixture = catalog.models[MIXTURE].architecture
+    mlp = mixture.groups[0].mlp
+    work = workload(mixture, method=Method.LORA, lora_targets=LoraTargets.QV)
+    assert model_numbers(mixture, work).unread_width == mixture.hidden + mlp.experts_per_token * mlp.intermediate
+
+
 def test_a_frozen_base_needs_no_weight_gradients(numbers_of, architecture, h100):
     machine = cluster(h100, per_node=1)
     full, lora = (

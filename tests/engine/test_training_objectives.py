@@ -71,8 +71,9 @@ def test_dpo_passes_pairs_and_a_reference_model(estimated):
     assert parts(dpo)["reference"] == pytest.approx(2 * PARAMETERS / 8, rel=0.01)
     assert "reference" not in parts(plain)
     assert "reference" not in parts(alone)
-    # Forward, backward and recomputation are four passes; the reference is a fifth; a pair is two sequences.
-    assert times(dpo)["matrices"] / times(plain)["matrices"] == pytest.approx(2 * 5 / 4, rel=0.02)
+    # Forward, backward and recomputation are four passes; the reference is a fifth; a pair is two sequences, whose rows
+    # go through the matrices at once and so fill the last wave of tiles a little better.
+    assert times(dpo)["matrices"] / times(alone)["matrices"] == pytest.approx(5 / 4, rel=0.01)
     assert times(alone)["matrices"] / times(plain)["matrices"] == pytest.approx(2, rel=0.04)
     assert {"training.dpo_pairs", "training.reference_copy"} <= said(dpo)
     assert "training.reference_copy" not in said(alone)

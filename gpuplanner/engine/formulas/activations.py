@@ -31,13 +31,15 @@ def residual_bytes_per_token(residual_copies: Number, hidden: Number, residual_s
 
 @formula(
     Unit.BYTE_PER_TOKEN,
-    "(2 · saved_copies · (inner_width + dispatch_width) + score_bytes · heads · sequence_length) / tensor_parallel",
+    "(2 · (saved_copies · (inner_width + dispatch_width) - unread_width)"
+    " + score_bytes · heads · sequence_length) / tensor_parallel",
     KORTHIKANTI,
 )
 def inner_bytes_per_token(
     saved_copies: Number,
     inner_width: Number,
     dispatch_width: Number,
+    unread_width: Number,
     score_bytes: Number,
     heads: Number,
     sequence_length: Number,
@@ -45,10 +47,10 @@ def inner_bytes_per_token(
 ) -> Number:
     """What one layer keeps inside attention and MLP.
 
-    `dispatch_width`: copies of the token for the experts it is sent to; `score_bytes`: 0 unless the attention matrix is
-    written to memory.
+    `dispatch_width`: copies of the token for the experts it is sent to; `unread_width`: inputs of frozen matrices,
+    which no gradient needs; `score_bytes`: 0 unless the attention matrix is written to memory.
     """
-    kept = ACTIVATION_BYTES * saved_copies * (inner_width + dispatch_width)
+    kept = ACTIVATION_BYTES * (saved_copies * (inner_width + dispatch_width) - unread_width)
     return (kept + score_bytes * heads * sequence_length) / tensor_parallel
 
 

@@ -32,6 +32,20 @@ def matrix_flops(parameters: Number, tokens: Number, padding_tokens: Number, ran
 
 
 @formula(
+    Unit.COUNT,
+    "padding_columns + wave_elements / (tokens + padding_tokens)",
+    "NVIDIA, Matrix Multiplication Background User's Guide, 2023: wave quantization",
+)
+def narrow_columns(padding_columns: Number, wave_elements: Number, tokens: Number, padding_tokens: Number) -> Number:
+    """By how many columns matrices behave wider in a product with so many rows.
+
+    A wave is as many tiles of the result as a GPU computes at once. The last one is half empty on average, which costs
+    `wave_elements` of the result, the fewer rows and columns there are the more.
+    """
+    return padding_columns + wave_elements / (tokens + padding_tokens)
+
+
+@formula(
     Unit.PARAMETER,
     "parameters + padding_columns · (parameters / hidden + matrices · hidden · ranks)",
     "narrow matrices leave tensor cores unused as few rows do",

@@ -329,21 +329,35 @@ def _data_parallel(row: Row, workload: Training, gpus: int) -> int | None:
     return ranks if ranks and gpus % ranks == 0 else None
 
 
+def states_shape(row: Row, context: ValidationContext) -> bool:
+    """Whether a row tells the shape of its model, by sizes or by name; else a usual one is taken."""
+    return _told_model(row, context) is not None
+
+
 def _model(row: Row, context: ValidationContext) -> ModelArchitecture:
     """From the row's sizes; where they lack, by its name; else a plain GPT of as many parameters."""
-    latent = "mla" in row.text("notes").lower()
-    if not latent and row.text("n_layers") and row.text("hidden"):
-        return _from_sizes(row, needed(row, "n_layers", count), needed(row, "hidden", count))
-    try:
-        found = context.names.model(row.text("model")).architecture
-    except InputError:
-        found = None
+    found = _told_model(row, context)
     if found is not None:
         return found
     parameters = positive(row, "params_b")
-    if latent or parameters is None:
+    if _latent(row) or parameters is None:
         raise InputError(msg("validation.no_sizes", model=row.text("model")[:60]))
     return _from_sizes(row, *_usual_shape(parameters * 1e9))
+
+
+def _told_model(row: Row, context: ValidationContext) -> ModelArchitecture | None:
+    hidden, parameters = count(row, "hidden"), positive(row, "params_b")
+    layers = count(row, "n_layers") or (hidden and parameters and round(parameters * 1e9 / (12 * hidden**2)))
+    if not _latent(row) and layers and hidden:
+        return _from_sizes(row, layers, hidden)
+    try:
+        return context.names.model(row.text("model")).architecture
+    except InputError:
+        return None
+
+
+def _latent(row: Row) -> bool:
+    return "mla" in row.text("notes").lower()
 
 
 def _usual_shape(parameters: float) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from gpuplanner.engine.formulas.gemm import (
     matrix_flop_per_s,
     matrix_flops,
     multiply_seconds,
+    narrow_columns,
     overlapped_seconds,
     padded_parameters,
     read_seconds,
@@ -57,6 +58,29 @@ def test_flops_add_up_and_few_rows_pay_little_padding():
     assert padded_parameters(32.0 * 64.0, 0.0, 32.0, 1.0, 8.0) == 32 * 64
     assert padded_parameters(32.0 * 64.0, 4.0, 32.0, 1.0, 8.0) == 32 * 64 + 4 * (64 + 32 * 8)
     assert all_matrix_flops(1.0, 20.0, 300.0, 4000.0) == 4321
+
+
+def test_the_last_wave_of_tiles_costs_the_more_the_fewer_rows_there_are():
+    """A product of `tokens` rows pays half a wave whatever its size: so many results of each matrix."""
+    assert narrow_columns(100.0, 0.0, 2048.0, 64.0) == 100
+    assert narrow_columns(100.0, 3e5, 936.0, 64.0) == 100 + 300
+    wide, narrow, ranks = 8192.0, 1024.0, 1.0
+    for tokens in (16.0, 64.0, 100.0, 1000.0, 10_000.0):
+        columns = narrow_columns(0.0, 3e5, tokens, 64.0)
+        weights = padded_parameters(wide * narrow, columns, wide, 1.0, ranks)
+        plain = matrix_flops(wide * narrow, tokens, 64.0, ranks)
+        assert matrix_flops(weights, tokens, 64.0, ranks) - plain == pytest.approx(2 * 3e5 * (narrow + wide), rel=0.4)
+
+
+@given(st.floats(1, 1e5), st.floats(1, 1e5))
+def test_more_rows_never_take_less(one, other):
+    few, many = sorted((one, other))
+
+    def flops(tokens):
+        columns = narrow_columns(100.0, 3e5, tokens, 64.0)
+        return matrix_flops(padded_parameters(8192.0 * 1024, columns, 8192.0, 1.0, 1.0), tokens, 64.0, 1.0)
+
+    assert flops(few) <= flops(many) * (1 + 1e-12)
 
 
 def test_rates_are_divided_by():

@@ -48,16 +48,22 @@ def test_a_layer_of_gpt3_keeps_34_sbh_and_5_as_by_a():
     2·4·h outside, 3h + h + 4h + 4h = 12h of matrices' outputs and 1h of masks in 8 bits inside.
     """
     outside = residual_bytes_per_token(4, HIDDEN, 1)
-    inside = inner_bytes_per_token(1.0, 13 * HIDDEN, 0, 5, HEADS, LENGTH, 1)
+    inside = inner_bytes_per_token(1.0, 13 * HIDDEN, 0, 0, 5, HEADS, LENGTH, 1)
     expected = LENGTH * HIDDEN * (34 + 5 * HEADS * LENGTH / HIDDEN)
     assert layer_activation_bytes(LENGTH, outside, inside) == pytest.approx(expected)
 
 
 def test_tensor_parallelism_divides_what_is_inside_and_sequence_parallelism_the_rest():
     """sbh(10 + 24/t + 5as/ht) without, sbh/t(34 + 5as/h) with sequence parallelism (same paper, table 2, by thirds)."""
-    inside = inner_bytes_per_token(1.0, 13 * HIDDEN, 0, 5, HEADS, LENGTH, 8)
-    assert inside == inner_bytes_per_token(1.0, 13 * HIDDEN, 0, 5, HEADS, LENGTH, 1) / 8
+    inside = inner_bytes_per_token(1.0, 13 * HIDDEN, 0, 0, 5, HEADS, LENGTH, 8)
+    assert inside == inner_bytes_per_token(1.0, 13 * HIDDEN, 0, 0, 5, HEADS, LENGTH, 1) / 8
     assert residual_bytes_per_token(4, HIDDEN, 8) == residual_bytes_per_token(4, HIDDEN, 1) / 8
+
+
+def test_what_only_frozen_matrices_read_is_not_kept():
+    """Of the output of a norm and of a product (1 + 4 hidden sizes) one copy each is gone, whatever the rest has."""
+    all_of_it = inner_bytes_per_token(1.2, 13 * HIDDEN, 0, 0, 5, HEADS, LENGTH, 2)
+    assert inner_bytes_per_token(1.2, 13 * HIDDEN, 0, 5 * HIDDEN, 5, HEADS, LENGTH, 2) == all_of_it - 2 * 5 * HIDDEN / 2
 
 
 def test_full_recomputation_keeps_only_the_input_of_a_layer():

@@ -26,7 +26,7 @@ from gpuplanner.engine.validation.training import (
     TrainingRows,
     ways_of,
 )
-from gpuplanner.engine.validation.training_rows import placed
+from gpuplanner.engine.validation.training_rows import placed, states_shape
 from gpuplanner.figures import Rung
 from gpuplanner.messages import InputError
 from gpuplanner.units import GB
@@ -96,6 +96,18 @@ def test_a_row_is_placed_as_it_is_printed(context):
     assert (place.model.groups[0].attention.heads, place.model.groups[0].attention.kv_heads) == (32, 8)
     assert place.way is not None
     assert (place.way.context_parallel, place.way.tensor_parallel) == (2, 1)
+
+
+def test_a_shape_is_stated_by_sizes_or_by_a_name_that_is_known(context):
+    unknown = {"model": "proto-187B", "params_b": "187", "n_layers": "", "hidden": "", "n_heads": "", "head_dim": ""}
+    guessed = row_of(LLAMA_8B, **unknown)
+    assert states_shape(row_of(LLAMA_8B), context)
+    assert states_shape(row_of(LLAMA_8B, n_layers="", hidden=""), context)
+    assert not states_shape(guessed, context)
+    by_width = row_of(guessed.cells, hidden="13824", gated_mlp="0", ffn="", n_kv_heads="")
+    assert states_shape(by_width, context)
+    model = placed(by_width, context).model
+    assert (model.hidden, model.layers) == (13824, 82)
 
 
 def test_an_audited_run_interleaves_its_pipeline(context):
