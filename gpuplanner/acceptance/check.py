@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 
+from gpuplanner.acceptance.compatibility import Compatibility
 from gpuplanner.acceptance.promised import Promised
 from gpuplanner.acceptance.verdicts import Verdict, worst
 from gpuplanner.messages import Message
@@ -34,12 +36,14 @@ class CheckRule:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a check gets. `root`: whether the commands ran as root, None where nobody knows."""
+    """What a check gets. `root`: whether the commands ran as root, None where nobody knows; `today`: for licences."""
 
     evidence: Evidence
     promised: Promised
     rule: CheckRule
     root: bool | None = None
+    today: date | None = None
+    compatibility: Compatibility = field(default_factory=Compatibility)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from gpuplanner.acceptance.check import Asked, Check, CheckRule, Judgement
+from gpuplanner.acceptance.compatibility import Compatibility
 from gpuplanner.acceptance.promised import NOTHING, Promised
 from gpuplanner.acceptance.verdicts import Verdict, overall
 from gpuplanner.probe.evidence import Evidence
@@ -42,12 +44,14 @@ def accept(
     promised: Promised = NOTHING,
     *,
     root: bool | None = None,
+    today: date | None = None,
+    compatibility: Compatibility | None = None,
 ) -> Acceptance:
     """Hold a machine against what was promised, or against itself where nothing was."""
     results = []
     for check in checks:
         rule = rules[check.id]
-        judgement = check.judge(Asked(evidence, promised, rule, root))
+        judgement = check.judge(Asked(evidence, promised, rule, root, today, compatibility or Compatibility()))
         if judgement is not None:
             results.append(CheckResult(rule, judgement))
     return Acceptance(promised, tuple(results))

@@ -1,6 +1,7 @@
 """What was promised of a machine: by a catalog entry, a plan, or typed in. None is what nobody promised."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from gpuplanner.messages import Message
@@ -26,12 +27,24 @@ class PromisedGpu:
     pcie_generation: int | None = None
     pcie_lanes: int | None = None
     link_kind: str = ""
+    link_is_bridge: bool = False
     nvlink_lanes: int | None = None
     link_bytes_per_s: float | None = None
     hbm_bytes_per_s: float | None = None
     pcie_bytes_per_s: float | None = None
     flop_per_s: dict[str, float] | None = None
     """By dtype ("bf16", "fp8"…), dense."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a name that a machine prints means by the catalog: its entries, several where the name leaves it open.
+
+    `part`: that it names a share of a GPU, a vGPU or a slice.
+    """
+
+    ids: tuple[str, ...] = ()
+    part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +61,15 @@ class Promised:
     disk_bytes_per_s: float | None = None
     network_bit_per_s: float | None = None
     adapters: int | None = None
+    adapter_kind: str = ""
+    """"EFA", "InfiniBand" or "RoCE" where the offer names it."""
     nodes: int | None = None
     virtualization: Literal["bare metal", "pass-through", "vgpu", "container", "virtual machine"] | None = None
     mig: bool | None = None
     training: bool | None = None
     """Whether it is for work that loads data and talks between nodes: limits of shared memory then bear on it."""
+    identities: Mapping[str, Identity] = field(default_factory=dict)
+    """By the names that the machine prints for its GPUs."""
 
 
 NOTHING = Promised()

@@ -1,0 +1,114 @@
+"""The paths between GPUs: whether NVLink joins those that it should, and whether they may reach each other's memory."""
+
+from collections import Counter
+
+from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
+from gpuplanner.acceptance.gpu_traits import NVLINK, gpu_pairs, is_data_centre, is_divided, path_matrix
+from gpuplanner.acceptance.saying import not_read, text
+from gpuplanner.acceptance.verdicts import Verdict
+from gpuplanner.messages import msg
+
+_JUDGED = ("p2p read", "p2p write", "p2p", "p2p prop")
+_REFUSED = frozenset({"CNS", "GNS", "TNS", "DR", "NS"})
+
+
+def topology(asked: Asked) -> Judgement | None:
+    """Every pair of GPUs is joined as this machine should join it."""
+    evidence, promised = asked.evidence, asked.promised.gpu
+    several = len(evidence.gpus) > 1 or (asked.promised.gpu_count or 1) > 1
+    matrix = path_matrix(evidence)
+    pairs = gpu_pairs(matrix) if matrix else {}
+    if matrix is None or not pairs:
+        return not_read("nvidia-smi topo -m") if several and matrix is None else None
+    counts = Counter(pairs.values())
+    measured = text(", ".join(f"{path} × {count}" for path, count in counts.most_common()))
+    lines = lines_of([matrix], "paths", "devices")
+    linked = [pair for pair, path in pairs.items() if NVLINK.match(path)]
+    without = [pair for pair in pairs if pair not in linked]
+    divided = any(is_divided(gpu) for gpu in evidence.gpus)
+    wanted = bool(promised and promised.nvlink_lanes)
+    do, ask = msg("check.do.nvlink"), msg("check.ask.nvlink")
+    if wanted and promised is not None and not divided:
+        expected = text(f"NV{promised.nvlink_lanes}")
+        named = ", ".join(f"{one}–{other}" for one, other in without[:4])
+        if without and promised.link_is_bridge:
+            if linked:
+                return Judgement(Verdict.PASS, msg("check.topo.pairs"), None, measured, lines=lines)
+            return Judgement(
+                Verdict.WARN, msg("check.nvlink.no_bridge"), expected, measured, msg("check.do.bridge"), ask, lines
+            )
+        if without:
+            return Judgement(Verdict.FAIL, msg("check.topo.missing", pairs=named), expected, measured, do, ask, lines)
+        return Judgement(Verdict.PASS, msg("check.topo.all_linked"), expected, measured, lines=lines)
+    if linked and without and len(linked) > len(without):
+        return Judgement(Verdict.WARN, msg("check.topo.some_missing"), None, measured, do, ask, lines)
+    if linked and not without:
+        uneven = len(counts) > 1
+        if not uneven:
+            return Judgement(Verdict.PASS, msg("check.topo.all_linked"), None, measured, lines=lines)
+    if linked:
+        return Judgement(Verdict.PASS, msg("check.topo.pairs"), None, measured, lines=lines)
+    if promised is None:
+        # Whether these GPUs should have links, nobody says.
+        return Judgement(
+            Verdict.CANNOT_TELL, msg("check.topo.no_promise"), None, measured, msg("check.do.promise"), lines=lines
+        )
+    if set(counts) & {"SYS"} and len(counts) == 1 and len(pairs) > 1:
+        return Judgement(
+            Verdict.WARN, msg("check.topo.all_far"), text("PIX, PXB, PHB"), measured, msg("check.do.slots"), lines=lines
+        )
+    return Judgement(Verdict.PASS, msg("check.topo.pcie"), None, measured, lines=lines)
+
+
+def peer(asked: Asked) -> Judgement | None:
+    """GPUs may read and write each other's memory."""
+    evidence = asked.evidence
+    several = len(evidence.gpus) > 1 or (asked.promised.gpu_count or 1) > 1
+    matrices = [matrix for matrix in evidence.matrices if matrix.kind in _JUDGED and gpu_pairs(matrix)]
+    if not matrices:
+        if not several:
+            return None
+        if any(is_divided(gpu) for gpu in evidence.gpus):
+            return Judgement(Verdict.SKIPPED, msg("check.p2p.mig"))
+        return not_read("nvidia-smi topo -p2p rw", text("OK"))
+    said = Counter(path for matrix in matrices for path in gpu_pairs(matrix).values())
+    measured = text(", ".join(f"{path} × {count}" for path, count in said.most_common()))
+    lines = lines_of(matrices, "paths", "devices")
+    refused = _REFUSED & said.keys()
+    kinds = [is_data_centre(gpu) for gpu in evidence.gpus]
+    if refused:
+        consumer = bool(kinds) and all(kind is False for kind in kinds)
+        if consumer and refused <= {"GNS", "CNS", "NS"}:
+            return Judgement(Verdict.WARN, msg("check.p2p.consumer"), text("OK"), measured, lines=lines)
+        if not kinds or None in kinds:
+            return Judgement(
+                Verdict.WARN,
+                msg("check.p2p.refused"),
+                text("OK"),
+                measured,
+                msg("check.do.p2p"),
+                msg("check.ask.p2p"),
+                lines,
+            )
+        return Judgement(
+            Verdict.FAIL,
+            msg("check.p2p.refused"),
+            text("OK"),
+            measured,
+            msg("check.do.p2p"),
+            msg("check.ask.p2p"),
+            lines,
+        )
+    if set(said) == {"OK"}:
+        return Judgement(Verdict.PASS, msg("check.as_expected"), text("OK"), measured, lines=lines)
+    return Judgement(
+        Verdict.CANNOT_TELL,
+        msg("check.absent.unknown"),
+        text("OK"),
+        measured,
+        msg("check.do.would_tell", command="p2pBandwidthLatencyTest"),
+        lines=lines,
+    )
+
+
+CHECKS = (Check("topo", topology), Check("p2p", peer))

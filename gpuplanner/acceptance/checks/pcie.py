@@ -1,0 +1,194 @@
+"""The GPUs' PCIe links: width at any time, generation while data moves, replays, the window into memory."""
+
+from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
+from gpuplanner.acceptance.gpu_traits import gpus_on_bus, is_data_centre
+from gpuplanner.acceptance.saying import absence, absent, each_gpu, of_all, text
+from gpuplanner.acceptance.verdicts import Verdict, worst
+from gpuplanner.messages import msg
+from gpuplanner.probe.evidence.gpu import Gpu
+from gpuplanner.probe.evidence.paths import PciDevice
+
+_QUERY = "nvidia-smi -q | grep -A14 'GPU Link Info'"
+
+
+def width(asked: Asked) -> Judgement | None:
+    """All lanes that card and slot have are in use."""
+    promised = asked.promised.gpu
+    lanes = promised.pcie_lanes if promised else None
+
+    def one(gpu: Gpu) -> Judgement | None:
+        now, most = gpu.pcie_width_current, gpu.pcie_width_max
+        lines = lines_of([gpu], "pcie_width_current", "pcie_width_max")
+        if now is None or most is None:
+            return absent(absence(gpu, "pcie_width_current", "pcie_width_max"), _QUERY)
+        measured = text(f"×{now}")
+        if now < most:
+            return Judgement(
+                Verdict.FAIL,
+                msg("check.pcie.narrow"),
+                text(f"×{most}"),
+                measured,
+                msg("check.do.reseat"),
+                msg("check.ask.pcie"),
+                lines,
+            )
+        if lanes is not None and most < lanes:
+            return Judgement(
+                Verdict.WARN,
+                msg("check.pcie.narrow_slot"),
+                text(f"×{lanes}"),
+                measured,
+                msg("check.do.other_slot"),
+                msg("check.ask.pcie"),
+                lines,
+            )
+        return Judgement(Verdict.PASS, msg("check.as_expected"), text(f"×{most}"), measured, lines=lines)
+
+    found = each_gpu(asked.evidence.gpus, one, _QUERY)
+    on_bus = _by_bus(asked)
+    if on_bus is None or (
+        found is not None and worst((found.verdict, on_bus.verdict)) is found.verdict != Verdict.CANNOT_TELL
+    ):
+        return found
+    return on_bus
+
+
+def _by_bus(asked: Asked) -> Judgement | None:
+    """The same from the PCI tree: of each GPU and of the bridges above it, of which the narrowest counts."""
+    above = {device.bus_id: device for device in asked.evidence.pci}
+
+    def chain(device: PciDevice) -> list[PciDevice]:
+        links, seen = [device], {device.bus_id}
+        while (parent := above.get(links[-1].parent)) is not None and parent.bus_id not in seen:
+            links.append(parent)
+            seen.add(parent.bus_id)
+        return links
+
+    found = []
+    for gpu in gpus_on_bus(asked.evidence):
+        links = [each for each in chain(gpu) if each.link_width is not None and each.link_width_max is not None]
+        if not links or links[0] is not gpu:
+            continue
+        most = gpu.link_width_max or 0
+        narrow = [each for each in links if (each.link_width or 0) < min(most, each.link_width_max or 0)]
+        narrowest = min(links, key=lambda each: each.link_width or 0)
+        lines = lines_of(narrow or [gpu], "link_width", "link_width_max")
+        expected, measured = text(f"×{most}"), text(f"×{narrowest.link_width}")
+        judgement = (
+            Judgement(
+                Verdict.FAIL,
+                msg("check.pcie.narrow"),
+                expected,
+                measured,
+                msg("check.do.reseat"),
+                msg("check.ask.pcie"),
+                lines,
+            )
+            if narrow
+            else Judgement(Verdict.PASS, msg("check.as_expected"), expected, measured, lines=lines)
+        )
+        found.append((gpu.bus_id or "?", judgement))
+    return of_all(found, many=len(found) > 1)
+
+
+def generation(asked: Asked) -> Judgement | None:
+    """The generation that card and slot have together; a lower one counts only while a copy runs."""
+    promised = asked.promised.gpu
+    wanted = promised.pcie_generation if promised else None
+
+    def one(gpu: Gpu) -> Judgement | None:
+        now, most, card = gpu.pcie_gen_current, gpu.pcie_gen_max, gpu.pcie_gen_gpu_max or wanted
+        lines = lines_of([gpu], "pcie_gen_current", "pcie_gen_max", "pcie_gen_gpu_max", "pcie_gen_host_max")
+        if now is None or most is None:
+            return absent(absence(gpu, "pcie_gen_current", "pcie_gen_max"), _QUERY)
+        expected, measured = text(most), text(now)
+        moved = (gpu.pcie_received_kib_per_s or 0) + (gpu.pcie_sent_kib_per_s or 0)
+        if now < most and moved * 1024 >= asked.rule["busy_mb_per_s"] * 1e6:
+            return Judgement(
+                Verdict.FAIL,
+                msg("check.pcie.slow_under_load"),
+                expected,
+                measured,
+                msg("check.do.reseat"),
+                msg("check.ask.pcie"),
+                lines,
+            )
+        if card is not None and most < card:
+            return Judgement(
+                Verdict.WARN,
+                msg("check.pcie.slow_slot"),
+                text(card),
+                text(most),
+                msg("check.do.other_slot"),
+                msg("check.ask.pcie"),
+                lines,
+            )
+        if now < most:
+            return Judgement(Verdict.PASS, msg("check.pcie.idle"), expected, measured, lines=lines)
+        return Judgement(Verdict.PASS, msg("check.as_expected"), expected, measured, lines=lines)
+
+    return each_gpu(asked.evidence.gpus, one, _QUERY)
+
+
+def replays(asked: Asked) -> Judgement | None:
+    """Few packets had to be sent again since boot, and the kernel reports no errors of the bus."""
+    warn_above = asked.rule["warn_above"]
+    errors = [event for event in asked.evidence.events if event.kind == "aer"]
+    if errors:
+        return Judgement(
+            Verdict.WARN,
+            msg("check.pcie.aer", count=sum(event.count for event in errors)),
+            text(0),
+            text(sum(event.count for event in errors)),
+            msg("check.do.reseat"),
+            msg("check.ask.pcie"),
+            lines_of(errors, "kind", "said"),
+        )
+
+    def one(gpu: Gpu) -> Judgement | None:
+        value, expected = gpu.pcie_replays, text(f"≤ {warn_above:.0f}")
+        if value is None:
+            return absent(absence(gpu, "pcie_replays"), "nvidia-smi -q", expected)
+        lines = lines_of([gpu], "pcie_replays", "pcie_replay_rollovers")
+        if value > warn_above or (gpu.pcie_replay_rollovers or 0) > 0:
+            return Judgement(
+                Verdict.WARN,
+                msg("check.pcie.replays"),
+                expected,
+                text(value),
+                msg("check.do.replays"),
+                msg("check.ask.pcie"),
+                lines,
+            )
+        reason = msg("check.pcie.few_replays") if value else msg("check.pcie.no_replays")
+        return Judgement(Verdict.PASS, reason, expected, text(value), lines=lines)
+
+    return each_gpu(asked.evidence.gpus, one, "nvidia-smi -q")
+
+
+def window(asked: Asked) -> Judgement | None:
+    """Whether others on the bus reach the whole memory of the GPU."""
+    small = asked.rule["small_mib"]
+
+    def one(gpu: Gpu) -> Judgement | None:
+        size, memory = gpu.bar1_total_mib, gpu.memory_total_mib
+        if size is None:
+            return absent(absence(gpu, "bar1_total_mib"), "nvidia-smi -q -d MEMORY")
+        lines, measured = lines_of([gpu], "bar1_total_mib", "memory_total_mib"), text(f"{size:,.0f} MiB")
+        if memory is not None and size >= memory:
+            return Judgement(Verdict.PASS, msg("check.bar1.whole"), None, measured, lines=lines)
+        if size <= small and is_data_centre(gpu) is False:
+            return Judgement(
+                Verdict.PASS, msg("check.bar1.no_resizable"), None, measured, msg("check.do.resizable_bar"), lines=lines
+            )
+        return Judgement(Verdict.PASS, msg("check.bar1.part"), None, measured, lines=lines)
+
+    return each_gpu(asked.evidence.gpus, one, "nvidia-smi -q -d MEMORY")
+
+
+CHECKS = (
+    Check("pcie.width", width),
+    Check("pcie.gen", generation),
+    Check("pcie.replay", replays),
+    Check("bar1", window),
+)

@@ -1,0 +1,105 @@
+"""What kind of GPU a record is of, by what it prints: for servers or not, divided, joined by switches. No verdict."""
+
+import re
+
+from gpuplanner.acceptance.check import Asked
+from gpuplanner.probe.evidence import Evidence
+from gpuplanner.probe.evidence.gpu import Gpu
+from gpuplanner.probe.evidence.paths import PathMatrix, PciDevice
+
+_CONSUMER = re.compile(r"geforce|\brtx\b|quadro|titan|\bgtx\b|\bmx\d{3}|\bnvs\b|radeon", re.IGNORECASE)
+_OLDER = re.compile(r"\b(?:kepler|maxwell|pascal|volta|turing)\b", re.IGNORECASE)
+_MODULE = re.compile(r"SXM|HBM3|\bGB?[23]00\b|\bH[28]00\b|\bB[23]00\b", re.IGNORECASE)
+_GPU_CLASSES = ("0300", "0302", "0380", "1200")
+NVIDIA, AMD = "10DE", "1002"
+NVLINK = re.compile(r"^NV(\d{1,2})$")
+
+
+def is_data_centre(gpu: Gpu) -> bool | None:
+    """Whether it is a GPU made for servers; None where it has no name."""
+    if gpu.name is None:
+        return None
+    return "server edition" in gpu.name.lower() or not _CONSUMER.search(gpu.name)
+
+
+def is_before_ampere(gpu: Gpu) -> bool:
+    """Whether it retires pages and does not remap rows."""
+    return bool(gpu.architecture and _OLDER.search(gpu.architecture))
+
+
+def is_module(gpu: Gpu) -> bool:
+    """Whether it is no card but a module, whose NVLinks need no bridge; "NVL" and "PCIe" are cards."""
+    name = gpu.name or ""
+    return bool(_MODULE.search(name)) and not re.search(r"PCIe|NVL\b", name)
+
+
+def is_divided(gpu: Gpu) -> bool:
+    """Whether MIG divides it."""
+    return gpu.mig_mode == "Enabled"
+
+
+def is_virtual(gpu: Gpu) -> bool:
+    """Whether it is a vGPU, by its driver's own words."""
+    return gpu.virtualization == "VGPU"
+
+
+def gpus_on_bus(evidence: Evidence, vendors: tuple[str, ...] = (NVIDIA, AMD)) -> tuple[PciDevice, ...]:
+    """The GPUs that the PCI bus lists, those included that no longer answer."""
+    return tuple(
+        device
+        for device in evidence.pci
+        if (device.class_code or "")[:4] in _GPU_CLASSES and (device.device_id or "").upper().endswith(vendors)
+    )
+
+
+def path_matrix(evidence: Evidence) -> PathMatrix | None:
+    """The matrix of paths between GPUs, where one was read."""
+    return next((matrix for matrix in evidence.matrices if matrix.kind == "path" and matrix.paths), None)
+
+
+def gpu_pairs(matrix: PathMatrix) -> dict[tuple[str, str], str]:
+    """The path of each pair of GPUs, each pair once."""
+    names = [name for name in matrix.devices if name.startswith("GPU")] or [
+        name for name in matrix.paths if name.startswith("GPU")
+    ]
+    pairs = {}
+    for at, one in enumerate(names):
+        for other in names[at + 1 :]:
+            path = matrix.paths.get(one, {}).get(other) or matrix.paths.get(other, {}).get(one)
+            if path:
+                pairs[one, other] = path
+    return pairs
+
+
+def has_switches(asked: Asked) -> bool:
+    """Whether NVSwitches join the GPUs: seen in the PCI tree, in a matrix of more than four, or promised so."""
+    evidence = asked.evidence
+    if any("nvswitch" in (device.name or "").lower() for device in evidence.pci):
+        return True
+    if any(event.kind == "sxid" for event in evidence.events):
+        return True
+    matrix = path_matrix(evidence)
+    pairs = gpu_pairs(matrix) if matrix else {}
+    if len(pairs) >= 15 and all(NVLINK.match(path) for path in pairs.values()):
+        return True
+    promised = asked.promised.gpu
+    return bool(
+        promised and promised.nvlink_lanes and promised.nvlink_lanes >= 8 and not promised.link_is_bridge
+        and len(evidence.gpus) >= 4 and not any(is_divided(gpu) for gpu in evidence.gpus)
+        and any(is_module(gpu) for gpu in evidence.gpus)
+    )  # fmt: skip
+
+
+def is_guest(evidence: Evidence) -> bool | None:
+    """Whether this is a virtual machine; None where nothing that was read tells."""
+    system, cpu = evidence.system, evidence.cpu
+    said = system.virtualization if system else None
+    if said is not None:
+        return said != "none"
+    if cpu is not None and (cpu.hypervisor_vendor or cpu.hypervisor_flag):
+        return True
+    if cpu is not None and cpu.hypervisor_flag is False:
+        return False
+    if any(gpu.virtualization in {"Pass-Through", "VGPU"} and gpu.driver_model != "WDDM" for gpu in evidence.gpus):
+        return True
+    return None
