@@ -93,8 +93,8 @@ class Driver:
         """Raises CudaFault: "no_library", "missing_symbol", or what `cuInit` says."""
         try:
             library = ctypes.CDLL("libcuda.so.1")
-        except OSError as fault:
-            raise CudaFault("no_library", str(fault)) from None
+        except OSError:
+            raise CudaFault("no_library", "libcuda.so.1") from None
         self._functions: Dict[str, Any] = {}
         self.missing: List[str] = []
         for name, arguments in list(REQUIRED.items()) + list(OPTIONAL.items()):

@@ -80,8 +80,8 @@ class Nvml:
     def __init__(self) -> None:
         try:
             self._library = ctypes.CDLL("libnvidia-ml.so.1")
-        except OSError as fault:
-            raise NvmlFault("no_library", str(fault)) from None
+        except OSError:
+            raise NvmlFault("no_library", "libnvidia-ml.so.1") from None
         self.absent: Dict[str, str] = {}
         self._init()
 

@@ -1,0 +1,109 @@
+"""A short measurement of a machine over any transport: what it does, whether a person lets it, and what came of it.
+
+What comes is kept as the output of a command, so that a recording of it is read as everything else is.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from gpuplanner.probe.parsers.gpuplanner_measure import HEAD
+from gpuplanner.probe.results import CommandResult, Outcome, Run
+from gpuplanner.probe.transports import Event, Hello, Told
+from gpuplanner.probe.transports.programs import MEASURE, Runner
+
+MOST_SECONDS = 60
+MOST_FRAMES = 20_000
+LONGEST_FRAME = 12_000
+"""Characters: a machine's list of 16 GPUs has some 4,000; what is longer than a line that is read is left out."""
+TOOL = "gpuplanner-measure"
+_KEPT = frozenset({"machine", "result", "failed", "without"})
+
+
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    """How far it is. `what`: a word of `there/measure.py`; `share`: of all steps, 0 to 1."""
+
+    what: str
+    gpu: int | None
+    share: float
+
+
+Progress: TypeAlias = Callable[[Measuring], None]
+
+
+class Measured:
+    """What has come of a measurement so far. `refused`: that somebody computes there, or that nobody can say it."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._began = time.time()
+        self._hello: Hello | None = None
+        self._lines = [f"{HEAD} 1}}"]
+        self.refused = ""
+
+    def hear(self, event: Event) -> None:
+        """Keep who answered."""
+        if isinstance(event, Hello):
+            self._hello = event
+
+    def take(self, frame: dict[str, Any]) -> Measuring | None:
+        """Keep a frame of a result; how far it is where a frame says that."""
+        name = frame.get("frame")
+        if name == "measuring":
+            what, gpu, share = frame.get("what"), frame.get("gpu"), frame.get("share")
+            if isinstance(what, str) and isinstance(share, int | float) and 0 <= share <= 1:
+                return Measuring(what[:100], gpu if isinstance(gpu, int) else None, float(share))
+        elif isinstance(name, str) and name in _KEPT:
+            reason = frame.get("reason")
+            if name == "failed" and isinstance(reason, str) and reason in {"busy", "maybe_busy"}:
+                self.refused = reason
+            line = json.dumps(frame)
+            if len(line) <= LONGEST_FRAME and len(self._lines) < MOST_FRAMES:
+                self._lines.append(line)
+        return None
+
+    def run(self, *, whole: bool) -> Run:
+        """The measurement as far as it came, as a run with one command."""
+        hello = self._hello
+        outcome: Outcome = "ended" if whole else "stopped"
+        result = CommandResult(
+            id="measure",
+            argv=(TOOL,),
+            exit_code=0 if whole else None,
+            outcome=outcome,
+            out="".join(f"{line}\n" for line in self._lines).encode("utf-8"),
+            err=b"",
+            seconds=time.time() - self._began,
+            began=self._began,
+        )
+        return Run(
+            target=self._target,
+            began=self._began,
+            results=(result,),
+            whole=whole,
+            clock_offset_s=hello.clock_offset_s if hello else None,
+            python=hello.python if hello else "",
+            root=hello.root if hello else False,
+            asked={"measure": (TOOL,)},
+        )
+
+
+async def measure(
+    runner: Runner, told: Told, progress: Progress, measured: Measured, *, even_if_busy: bool = False
+) -> Run:
+    """Measure over a transport. What came stays in `measured` also when this is cancelled. Raises InputError."""
+
+    def hear(event: Event) -> None:
+        measured.hear(event)
+        told(event)
+
+    def take(frame: dict[str, Any]) -> None:
+        if step := measured.take(frame):
+            progress(step)
+
+    job = {"limit_s": MOST_SECONDS, "even_if_busy": even_if_busy}
+    whole = await runner.run(MEASURE, job, hear, take)
+    return measured.run(whole=whole)

@@ -1,0 +1,142 @@
+"""A measurement over the transports, and what is read of it, live and out of a recording."""
+
+import asyncio
+import sys
+from typing import Any
+
+import pytest
+
+from gpuplanner.messages import InputError
+from gpuplanner.probe.measuring import LONGEST_FRAME, MOST_FRAMES, Measured, Measuring, measure
+from gpuplanner.probe.recording import read_recording, written
+from gpuplanner.probe.running import read
+from gpuplanner.probe.transports import Event, Lost
+from gpuplanner.probe.transports.local import LocalTransport
+from gpuplanner.probe.transports.programs import Program
+from gpuplanner.probe.transports.ssh import SshTransport
+from tests.probe import sshd
+from tests.probe.sshd import Keys, Server
+
+
+def nothing(_told):
+    """Hears what a test does not look at."""
+
+
+@pytest.fixture
+def here(libraries, monkeypatch):
+    """This machine, with two GPUs that are none."""
+
+    def put(*sources, **settings):
+        libraries.put(*sources)
+        for name, value in libraries.environment(**settings).items():
+            monkeypatch.setenv(name, value)
+        return LocalTransport()
+
+    return put
+
+
+def test_measured_here_it_is_evidence_and_so_is_its_recording(here, libraries):
+    steps: list[Measuring] = []
+    run = asyncio.run(measure(here("cuda", "nvml"), nothing, steps.append, Measured("here")))
+    assert run.whole
+    assert run.python == ".".join(map(str, sys.version_info[:3]))
+    evidence, inspections = read(run)
+    assert [inspection.tool for inspection in inspections] == ["gpuplanner-measure"]
+    assert [gpu.name for gpu in evidence.gpus] == ["NVIDIA Stub 0", "NVIDIA Stub 1"]
+    to_gpu = next(each for each in evidence.bandwidths if each.path == "host_to_device" and each.bytes == 1 << 28)
+    assert to_gpu.gb_per_s == pytest.approx(55.4, rel=1e-3)
+    assert {(rate.dtype, rate.path) for rate in evidence.matrix_rates} == {("fp32", "ptx_fma"), ("bf16", "ptx_mma")}
+    assert {fault.wanted for fault in evidence.faults} == {"matrix", "all_reduce"}
+    assert (steps[0].what, steps[0].gpu, steps[0].share) == ("host_to_device", 0, 0)
+    assert read(read_recording(written(run), "saved"))[0] == evidence
+    assert libraries.left() == {}
+
+
+def test_refused_where_somebody_computes(here):
+    measured = Measured("here")
+    run = asyncio.run(measure(here("cuda", "nvml", busy=0), nothing, nothing, measured))
+    assert (run.whole, measured.refused) == (False, "busy")
+    assert read(run)[0].bandwidths == ()
+
+
+def test_cancelled_it_frees_everything_and_keeps_what_came(here, libraries):
+    runner = here("cuda", "nvml", gpus=4, sleep_us=5_000)
+    measured = Measured("here")
+
+    async def main():
+        begun = asyncio.Event()
+        task = asyncio.ensure_future(
+            measure(runner, nothing, lambda step: begun.set() if step.share > 0 else None, measured)
+        )
+        await asyncio.wait_for(begun.wait(), 20)
+        task.cancel()
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return asyncio.get_running_loop().time() - began
+
+    assert asyncio.run(main()) < 2
+    assert libraries.left() == {}
+    run = measured.run(whole=False)
+    assert not run.whole
+    assert read(run)[0].bandwidths != ()
+
+
+def test_a_program_that_a_driver_takes_with_it_is_lost(monkeypatch):
+    monkeypatch.setattr(Program, "text", lambda *_: b"22\nimport os; os._exit(1)")
+    told: list[Event] = []
+    run = asyncio.run(measure(LocalTransport(), told.append, nothing, Measured("here")))
+    assert not run.whole
+    assert [event.why.id for event in told if isinstance(event, Lost)] == ["probe.local.ended"]
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory):
+    sshd.needed()
+    return Keys(tmp_path_factory.mktemp("keys"))
+
+
+@pytest.fixture
+def node(tmp_path, keys):
+    """Starts a machine with an SSH server."""
+    started: list[Server] = []
+
+    def start(**fields):
+        started.append(Server(tmp_path / "server", keys, **fields).start())
+        return SshTransport("node", extra=started[0].client())
+
+    yield start
+    for each in started:
+        each.stop()
+
+
+def test_measured_over_ssh_it_says_the_same(node, libraries):
+    libraries.put("cuda", "nvml")
+    settings = {"PATH": "/usr/local/bin:/usr/bin:/bin", **libraries.environment(gpus=2)}
+    names = ("PATH", "LD_LIBRARY_PATH", "STUB_GPUS", "STUB_LEDGER")
+    made = node(settings={"SetEnv": " ".join(f"{name}={settings[name]}" for name in names)})
+    run = asyncio.run(measure(made, nothing, nothing, Measured("node")))
+    assert run.whole
+    evidence, _ = read(run)
+    assert len([each for each in evidence.bandwidths if each.path == "device_to_device"]) == 2 + 3
+    assert libraries.left() == {}
+
+
+def test_a_machine_without_python_cannot_be_measured(node, tmp_path):
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "sh").symlink_to("/bin/sh")
+    with pytest.raises(InputError) as fault:
+        asyncio.run(measure(node(path=str(tools)), nothing, nothing, Measured("node")))
+    assert fault.value.message.id == "probe.ssh.no_python"
+
+
+def test_a_flood_of_frames_is_kept_within_bounds():
+    measured = Measured("node")
+    for _ in range(MOST_FRAMES + 5):
+        measured.take({"frame": "result"})
+    measured.take({"frame": "result", "said": "x" * LONGEST_FRAME})
+    strange: list[dict[str, Any]] = [{}, {"frame": "measuring"}, {"frame": "measuring", "what": 3}, {"frame": []}]
+    for frame in strange:
+        assert measured.take(frame) is None
+    assert measured.run(whole=True).results[0].out.count(b"\n") == MOST_FRAMES
