@@ -17,6 +17,8 @@ from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.label import Label
 
+_INSIDE = 10
+"""Pixels between the details and their frame."""
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], None]
 
 
@@ -41,6 +43,7 @@ class CrashDialog(QDialog):
         shown = QPlainTextEdit(text)
         shown.setReadOnly(True)
         shown.setFont(font(TextRole.CODE))
+        shown.document().setDocumentMargin(_INSIDE)
         shown.setAccessibleName(appearance.text(msg("ui.crash.details")))
         self.copy = Button(appearance, msg("ui.crash.copy"), icon="copy")
         self.copy.clicked.connect(self._copy)
@@ -57,6 +60,7 @@ class CrashDialog(QDialog):
         layout.addWidget(Label(appearance, msg("ui.crash.says"), wrap=True))
         layout.addWidget(shown, 1)
         layout.addLayout(buttons)
+        close.setFocus()
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self._text)

@@ -206,6 +206,7 @@ def test_the_dialog_copies_and_sends_nothing(appearance, qtbot):
     dialog = CrashDialog(appearance, details(fault()))
     qtbot.addWidget(dialog)
     dialog.show()
+    assert dialog.focusWidget().text() == "Go on", "Enter and Space close it"
     dialog.copy.click()
     assert "the pipe broke" in QGuiApplication.clipboard().text()
 

@@ -1,17 +1,20 @@
 """A GPU that the catalog has not, typed into the Catalog: checked, kept among the person's own, taken back."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QWidget
 
 from gpuplanner.catalog.overlays import overlay_files
 from gpuplanner.catalog.reading import load_catalog
-from gpuplanner.messages import Language
+from gpuplanner.messages import Language, msg
 from gpuplanner.paths import shipped
 from gpuplanner.store.settings import LANGUAGE
 from gpuplanner.ui.catalog_place.adding_gpus import AddingGpus
+from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.notices import Notices
 from gpuplanner.ui.places import Context
 from tests.ui.checks import clipped, missing_glyphs
@@ -87,3 +90,23 @@ def test_it_reads_in_both_languages(adding, appearance, language, screenshots_di
     qtbot.waitUntil(lambda: clipped(adding.popup) == [], timeout=3000)
     assert missing_glyphs(adding.popup) == []
     assert picture(adding.popup).save(str(screenshots_dir / f"new-gpu-{language.value}.png"))
+
+
+@pytest.mark.parametrize("language", Language)
+def test_the_popup_is_as_high_as_its_parts(adding, appearance, qtbot, language):
+    appearance.choose(LANGUAGE, language)
+    popup = adding.popup
+
+    def fits() -> bool:
+        layout = popup.layout()
+        parts = [layout.itemAt(at).geometry() for at in range(layout.count()) if not layout.itemAt(at).isEmpty()]
+        gaps = {after.top() - before.bottom() - 1 for before, after in pairwise(parts)}
+        return gaps == {layout.spacing()} and popup.height() == layout.totalHeightForWidth(popup.width())
+
+    qtbot.waitUntil(fits)
+    before = popup.height()
+    type_in(popup, bf16="abc")
+    popup.refuse(msg("model.file.missing", file="somewhere"))
+    qtbot.waitUntil(lambda: popup.height() > before and fits())
+    title = popup.layout().itemAt(0).geometry()
+    assert title.height() <= QFontMetricsF(font(TextRole.STRONG)).height() + 6

@@ -1,7 +1,7 @@
 """Asks for a GPU type that the catalog has not: six fields of its datasheet, checked as they are typed."""
 
-from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
 
 from gpuplanner.messages import Message, msg
 from gpuplanner.quantities import Quantity
@@ -77,7 +77,7 @@ class NewGpuPopup(Popup):
 
     def open_at(self, at: QPoint) -> None:
         """Show it with its upper left corner there."""
-        self.adjustSize()
+        self._fit()
         self.move(at)
         self.show()
         self.words["name"].box.edit.setFocus(Qt.FocusReason.PopupFocusReason)
@@ -93,10 +93,22 @@ class NewGpuPopup(Popup):
         self.problem.say(why, Verdict.WARN)
         self.problem.show()
         self._changed()
-        self.adjustSize()
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit()
+        return done
+
+    def _fit(self) -> None:
+        """As high as its parts are at its width: the least size of texts that wrap is that at a narrower one."""
+        layout = self.layout()
+        if layout is not None:
+            self.resize(_WIDTH, layout.totalHeightForWidth(_WIDTH))
 
     def _lay_out(self) -> None:
         layout = QVBoxLayout(self)
+        layout.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
         layout.setContentsMargins(14, 12, 14, 14)
         layout.setSpacing(8)
         layout.addWidget(Label(self._appearance, msg("answers.newgpu.title"), TextRole.STRONG))
