@@ -45,7 +45,7 @@ def test_the_command_shows_range_and_mark(user_home, capsys):
     lines = capsys.readouterr().out.splitlines()
     first = next(line for line in lines if "(32 × H100" in line)
     assert first.startswith("!  ")
-    assert "27.8 d (23." in first
+    assert "28.1 d (24." in first
     assert lines[-1].endswith("may be missed")
     assert main(["recommend", "pretrain-7b", "--limit", "2", "--json"]) == 0
     made = json.loads(capsys.readouterr().out)["candidates"][0]
@@ -59,7 +59,7 @@ def test_the_tooltip_of_a_machine_has_each_range(workspace, plan, appearance):
     assert look.mark == "!"
     tip = look.tip if isinstance(look.tip, str) else look.tip()
     assert "May miss the goal" in tip
-    assert "27.8 d (23." in tip
+    assert "28.1 d (24." in tip
 
 
 def test_the_comparison_says_the_verdict_of_the_plan(workspace, plan):
