@@ -28,7 +28,8 @@ class Places:
         self._lines: dict[str, list[Line]] = {}
         self._first = output.lines[0] if output.lines else Line(1, "")
         for line in output.lines:
-            self._lines.setdefault(line.text.strip().rstrip(","), []).append(line)
+            pair = line.text.strip().rstrip(",").replace('" : ', '": ', 1)
+            self._lines.setdefault(pair, []).append(line)
         self._at = 0
 
     def of(self, key: str, value: Any) -> Line:
