@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from gpuplanner.units import Unit
+from gpuplanner.units import GIB, Unit
 from gpuplanner.workload.arithmetic import Arithmetic
 from gpuplanner.workload.reads_data import ReadsData
 from gpuplanner.workload.said import Amount
@@ -22,9 +22,9 @@ class ByHand(ReadsData):
 
     kind: Literal["by-hand"] = "by-hand"
     flops: Amount = Field(1e12, ge=0, le=1e30, json_schema_extra=ask("use", Unit.FLOP))
-    moved_bytes: Amount = Field(1e9, ge=0, le=1e24, json_schema_extra=ask("use", Unit.BYTE))
+    moved_bytes: Amount = Field(GIB, ge=0, le=1e24, json_schema_extra=ask("use", Unit.BYTE))
     arithmetic: Arithmetic = Field(Arithmetic.BF16, json_schema_extra=ask("use"))
-    resident_bytes: Amount = Field(8e9, ge=0, le=1e18, json_schema_extra=ask("use", Unit.BYTE))
+    resident_bytes: Amount = Field(8 * GIB, ge=0, le=1e18, json_schema_extra=ask("use", Unit.BYTE))
     item_bytes: Amount = Field(0, ge=0, le=1e18, json_schema_extra=ask("use", Unit.BYTE))
     at_once: int = Field(1, ge=1, le=10_000_000, json_schema_extra=ask("use", Unit.COUNT))
 

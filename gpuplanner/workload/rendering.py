@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from gpuplanner.units import Unit
+from gpuplanner.units import GIB, Unit
 from gpuplanner.workload.said import Said
 from gpuplanner.workload.wizard import ask
 
@@ -31,7 +31,7 @@ class Rendering(Said):
     known_gpu: str = Field("nvidia-rtx-4090", max_length=300, json_schema_extra=ask("use", control="gpu"))
     known_frame_s: float = Field(300, ge=1e-6, le=1e8, json_schema_extra=ask("use", Unit.SECOND))
     fixed_frame_s: float = Field(10, ge=0, le=1e8, json_schema_extra=ask("use", Unit.SECOND, advanced=True))
-    scene_bytes: float = Field(10e9, ge=1, le=1e15, json_schema_extra=ask("use", Unit.BYTE))
+    scene_bytes: float = Field(10 * GIB, ge=1, le=1e15, json_schema_extra=ask("use", Unit.BYTE))
 
     frames: float | None = Field(None, ge=1, le=1e12, json_schema_extra=ask("goals", Unit.COUNT))
     deadline_s: float | None = Field(None, ge=1, le=1e11, json_schema_extra=ask("goals", Unit.SECOND, control="days"))

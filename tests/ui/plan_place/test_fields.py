@@ -15,6 +15,7 @@ from gpuplanner.ui.plan_place.wizard.number_row import NumberRow
 from gpuplanner.ui.plan_place.wizard.picked_rows import DraftRow, ModelRow, SeveralRow
 from gpuplanner.ui.plan_place.wizard.row import Row
 from gpuplanner.ui.plan_place.wizard.wizard_view import Section
+from gpuplanner.units import Display, Unit
 from gpuplanner.workload.plan import WORKLOADS, Constraints
 from gpuplanner.workload.wizard import asked
 
@@ -196,3 +197,11 @@ def test_a_row_is_made_when_its_field_is_first_shown(open_page, settled):
     early = next(row for row in page.wizard.findChildren(Row) if row.field.name == "memory_free_share")
     assert early.target.placeholderText() or early.target.text()
     assert all(row.isVisible() for row in page.wizard.findChildren(Row))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_field_begins_with_is_a_round_number_as_it_is_shown(kind):
+    """Not 7.45058 GiB, which nobody would have typed."""
+    for field in all_fields(kind):
+        if field.quantity is not None and field.ask.unit is Unit.BYTE and field.default is not None:
+            assert float(field.quantity.show(field.default, Display())).is_integer(), field.key
