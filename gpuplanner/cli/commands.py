@@ -105,6 +105,21 @@ def _probe(parser: Parser, text: Text) -> None:
     parser.add_argument("--test", action="store_true", help=text("cli.help.probe_test"))
     parser.add_argument("--commands", action="store_true", help=text("cli.help.probe_commands"))
     parser.add_argument("--save", type=Path, metavar="FILE", help=text("cli.help.probe_save"))
+    parser.add_argument("--tier", choices=("a", "b"), default="a", help=text("cli.help.probe_tier"))
+    parser.add_argument("--yes", action="store_true", help=text("cli.help.probe_yes"))
+    parser.add_argument("--even-if-busy", action="store_true", help=text("cli.help.probe_even_if_busy"))
+
+
+def _watch(parser: Parser, text: Text) -> None:
+    parser.add_argument("target", metavar="TARGET", help=text("cli.help.probe_target"))
+    parser.add_argument("--seconds", type=_seconds, default=0.0, metavar="N", help=text("cli.help.watch_seconds"))
+    parser.add_argument("--interval", type=_interval, default=1.0, metavar="S", help=text("cli.help.watch_interval"))
+
+
+def _check(parser: Parser, text: Text) -> None:
+    parser.add_argument("targets", nargs="+", metavar="TARGET|FILE", help=text("cli.help.check_targets"))
+    parser.add_argument("--expect", metavar="NAME|PLAN", help=text("cli.help.check_expect"))
+    parser.add_argument("--all", action="store_true", help=text("cli.help.check_all"))
 
 
 def _nothing(parser: Parser, text: Text) -> None:
@@ -113,6 +128,26 @@ def _nothing(parser: Parser, text: Text) -> None:
 
 def _presets(parser: Parser, text: Text) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help=text("cli.help.preset_name"))
+
+
+def _seconds(given: str) -> float:
+    """How long is watched: more than nothing and at most a week."""
+    return _between(given, 0.1, 604_800)
+
+
+def _interval(given: str) -> float:
+    """Seconds between two samples: at most ten a second, and often enough to see that the machine is there."""
+    return _between(given, 0.1, 10)
+
+
+def _between(given: str, least: float, most: float) -> float:
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = -1
+    if not least <= seconds <= most:
+        raise refused(msg("cli.not_seconds", given=shortened(given, 40), least=f"{least:g}", most=f"{most:,g}"))
+    return seconds
 
 
 def _gpus(given: str) -> int:
@@ -154,7 +189,9 @@ COMMANDS = (
     Command("calibrate", "calibrate_command", "calibrate", _calibrate),
     Command("validate", "validate_command", "validate", _validate),
     Command("probe", "probe_command", "probe_machine", _probe),
+    Command("watch", "watch_command", "watch_machine", _watch),
     Command("inspect", "inspect_command", "inspect_files", _inspect),
+    Command("check", "check_command", "check_machine", _check),
     Command("schema", "plan_commands", "schema", _nothing),
     Command("ask load", "ask_command", "load", _question(ask_arguments.load)),
     Command("ask checkpoints", "ask_command", "checkpoints", _question(ask_arguments.checkpoints)),

@@ -1,0 +1,182 @@
+"""`check`: is a machine healthy, and is it what was promised; each check with its reason."""
+
+import argparse
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from gpuplanner.acceptance.checking import Acceptance, CheckResult, accept
+from gpuplanner.acceptance.checks import checks
+from gpuplanner.acceptance.compatibility import read_compatibility
+from gpuplanner.acceptance.promised import Promised
+from gpuplanner.acceptance.promising import of_choice, of_gpus, of_itself, recognised
+from gpuplanner.acceptance.rules import read_rules
+from gpuplanner.acceptance.verdicts import Verdict
+from gpuplanner.catalog.names.resolution import Kind, Resolution
+from gpuplanner.cli.columns import columns, safe
+from gpuplanner.cli.context import Context, print_json
+from gpuplanner.cli.machine_evidence import machine_evidence
+from gpuplanner.messages import InputError, Message, msg, shortened
+from gpuplanner.paths import is_there, shipped
+from gpuplanner.probe.evidence import Evidence
+from gpuplanner.store.plan_files import read_plan
+from gpuplanner.workload.plan import MachineChoice, Plan
+
+_CODES = {Verdict.PASS: 0, Verdict.WARN: 1, Verdict.FAIL: 1, Verdict.CANNOT_TELL: 3, Verdict.SKIPPED: 3}
+_WORDS = {
+    Verdict.PASS: "check.verdict.pass",
+    Verdict.WARN: "check.verdict.warn",
+    Verdict.FAIL: "check.verdict.fail",
+    Verdict.CANNOT_TELL: "check.verdict.cannot_tell",
+    Verdict.SKIPPED: "check.verdict.skipped",
+}
+_PLANS = (".gpuplan", ".json", ".yaml", ".yml")
+_SHOWN_FIRST = (Verdict.FAIL, Verdict.WARN, Verdict.PASS)
+
+
+def check_machine(options: argparse.Namespace, context: Context) -> int:
+    """Check a machine. Exit code 0 pass, 1 warning or failure, 3 where nothing can be told."""
+    wanted = _expected(options.expect, context) if options.expect is not None else None
+    machine = machine_evidence(options.targets, context)
+    promised = _promise(wanted, machine.evidence, context)
+    catalogs = shipped("catalogs")
+    found = accept(
+        machine.evidence,
+        checks(),
+        read_rules(catalogs / "checks"),
+        promised,
+        root=machine.root,
+        today=datetime.now(UTC).date(),
+        compatibility=read_compatibility(catalogs / "compatibility"),
+    )
+    if options.json:
+        print_json(_data(found, context))
+    else:
+        print("\n".join(_lines(found, context, everything=options.all)))
+    return _CODES[found.verdict]
+
+
+def _promise(wanted: Promised | None, evidence: Evidence, context: Context) -> Promised:
+    workspace = context.workspace
+
+    def resolve(name: str, memory_bytes: float | None) -> Resolution:
+        return workspace.resolve(name, "gpu", memory_bytes)
+
+    if wanted is None:
+        return of_itself(evidence, workspace.catalog.gpus, resolve)
+    return recognised(wanted, evidence, resolve)
+
+
+def _expected(text: str, context: Context) -> Promised:
+    """What a name of the catalog, a plan's file or a preset promises. Raises InputError where it is none of them."""
+    workspace = context.workspace
+    preset = workspace.presets.get(text)
+    if is_there(Path(text)) or text.lower().endswith(_PLANS):
+        return _of_plan(read_plan(Path(text)), context)
+    if preset is not None:
+        return _of_plan(preset, context)
+    found = workspace.resolve(text)
+    if found.id is None or found.kind is Kind.MODEL:
+        raise InputError(found.reason if found.id is None else msg("cli.check.model", name=shortened(text, 60)))
+    if found.kind is Kind.INSTANCE:
+        return _known(MachineChoice(instance_id=found.id, nodes=found.count or 1), context)
+    if found.fraction is None:
+        return of_gpus(workspace.catalog.gpus[found.id], found.count)
+    from gpuplanner.engine.machines import named_choice
+
+    return _known(named_choice(found), context)
+
+
+def _of_plan(plan: Plan, context: Context) -> Promised:
+    if plan.machine is None:
+        raise InputError(msg("cli.check.plan_without_machine"))
+    return _known(plan.machine, context)
+
+
+def _known(choice: MachineChoice, context: Context) -> Promised:
+    catalog = context.workspace.catalog
+    promised = of_choice(choice, catalog.gpus, catalog.instances)
+    if promised is None:
+        raise InputError(
+            msg("cli.check.unknown_machine", name=shortened(choice.instance_id or choice.gpu_id or "?", 80))
+        )
+    return promised
+
+
+def _data(found: Acceptance, context: Context) -> dict[str, Any]:
+    return {
+        "verdict": found.verdict.value,
+        "expected": _text(found.promised.said_by, context),
+        "checks": [_check(result, context) for result in found.results],
+    }
+
+
+def _check(result: CheckResult, context: Context) -> dict[str, Any]:
+    judgement, rule = result.judgement, result.rule
+    return {
+        "id": result.id,
+        "verdict": judgement.verdict.value,
+        "expected": _text(judgement.expected, context),
+        "measured": _text(judgement.measured, context),
+        "reason": _text(judgement.reason, context),
+        "source": rule.source,
+        "evidence": [seen.model_dump() for seen in judgement.lines],
+        "name": context.text(f"check.name.{result.id}"),
+        "do": _text(judgement.do, context),
+        "ask": _text(judgement.ask, context),
+        "version": rule.version,
+        "tier": rule.tier,
+        "thresholds": dict(rule.thresholds),
+    }
+
+
+def _text(message: Message | None, context: Context) -> str | None:
+    return None if message is None else context.text(message)
+
+
+def _lines(found: Acceptance, context: Context, *, everything: bool) -> Iterable[str]:
+    """Failures first, then warnings with what to do, then what passed; the rest in one line unless all is asked for."""
+    said_by = found.promised.said_by or msg("check.promise.none")
+    yield context.text("cli.check.head", verdict=msg(_WORDS[found.verdict]), expected=said_by)
+    order = (*_SHOWN_FIRST, Verdict.CANNOT_TELL, Verdict.SKIPPED) if everything else _SHOWN_FIRST
+    rows: list[tuple[str, ...]] = []
+    notes: dict[int, list[str]] = {}
+    for verdict in order:
+        for result in found.results:
+            if result.judgement.verdict is verdict:
+                notes[len(rows)] = list(_notes(result, context))
+                rows.append(_row(result, context))
+    for at, line in enumerate(columns(rows)):
+        yield line
+        yield from notes[at]
+    for verdict in () if everything else (Verdict.CANNOT_TELL, Verdict.SKIPPED):
+        left = [result.id for result in found.results if result.judgement.verdict is verdict]
+        if left:
+            yield context.text("cli.check.left", verdict=msg(_WORDS[verdict]), count=len(left), names=", ".join(left))
+
+
+def _row(result: CheckResult, context: Context) -> tuple[str, ...]:
+    judgement = result.judgement
+    words = (
+        context.text(_WORDS[judgement.verdict]),
+        result.id,
+        context.text(f"check.name.{result.id}"),
+        _text(judgement.measured, context) or "–",
+    )
+    return tuple(safe(shortened(word, 60)) for word in words)
+
+
+def _notes(result: CheckResult, context: Context) -> Iterable[str]:
+    judgement = result.judgement
+    if judgement.verdict in {Verdict.PASS, Verdict.SKIPPED}:
+        return
+    yield f"    {safe(context.text(judgement.reason))}"
+    if judgement.expected is not None:
+        yield f"    {context.text('cli.check.expected', expected=judgement.expected)}"
+    for message in (judgement.do, judgement.ask):
+        if message is not None:
+            yield f"    → {safe(context.text(message))}"
+    if judgement.verdict is not Verdict.CANNOT_TELL:
+        for seen in judgement.lines[:2]:
+            yield f"    | {safe(seen.source)}:{seen.line}: {safe(shortened(seen.text, 100))}"
