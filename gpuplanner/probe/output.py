@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 LARGEST_BYTES = 64_000_000
 """What is looked at of one output: a system's log of weeks. The rest is cut off and that is said."""
@@ -25,6 +26,7 @@ _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|[\]PX^_][^\x07\x1b]{0,4000}(?:\x07|\x1b\\)?|[ -/]{0,8}[0-~])"
     r"|\x9b[0-?]{0,64}[ -/]{0,8}[@-~]"
 )
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]+")
 _RANK = re.compile(r"^[ \t]{0,20}(?:\[\d{1,6},\d{1,6}\]<std(?:out|err)>:|\d{1,6}: {1,2}(?=[#\d ]))")
 """How mpirun and srun mark the lines of a rank; only where most lines have such a mark is it one."""
 _PROMPT = re.compile(
@@ -32,8 +34,7 @@ _PROMPT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One line: its number in the output (from 1) and its text without what ends it."""
 
     number: int
@@ -61,12 +62,13 @@ class Output:
         cut = len(content) > LARGEST_BYTES
         content = content[:LARGEST_BYTES]
         text = _decoded(content) if isinstance(content, bytes) else content
-        return cls(name, _clean(text), command, exit_code, cut)
+        end = _end_of_lines(text)
+        return cls(name, _clean(text if end is None else text[:end]), command, exit_code, cut or end is not None)
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
         """All lines, without the marks of a launcher in front of them."""
-        pieces = self.text.split("\n", MOST_LINES)[:MOST_LINES]
+        pieces = self.text.split("\n")
         if pieces and not pieces[-1]:
             pieces.pop()
         filled = [piece for piece in pieces[:_LOOKED_AT] if piece.strip()]
@@ -101,11 +103,28 @@ def _decoded(content: bytes) -> str:
     return content.decode("utf-8-sig", "replace")
 
 
+def _end_of_lines(text: str) -> int | None:
+    """Where a text of more than `MOST_LINES` lines is cut off."""
+    if text.count("\n") <= MOST_LINES:
+        return None
+    end = 0
+    for _ in range(MOST_LINES):
+        end = text.index("\n", end) + 1
+    return end
+
+
 def _clean(text: str) -> str:
-    text = _ESCAPES.sub("", text).replace("\r\n", "\n")
-    text = "\n".join(
-        line.rsplit("\r", 1)[-1] if "\r" in line.rstrip("\r") else line.rstrip("\r") for line in text.split("\n")
-    )
-    if text.isascii() and text.isprintable():
+    if "\x1b" in text or "\x9b" in text:
+        text = _ESCAPES.sub("", text)
+    if "\r" in text:
+        text = "\n".join(map(_overwritten, text.replace("\r\n", "\n").split("\n")))
+    text = _CONTROLS.sub("", text)
+    if text.isascii():
         return text
-    return "".join(c if c in "\t\n" or c.isprintable() or unicodedata.category(c) == "Zs" else "" for c in text)
+    hidden = {c for c in set(text) if not (c in "\t\n" or c.isprintable() or unicodedata.category(c) == "Zs")}
+    return text.translate(dict.fromkeys(map(ord, hidden))) if hidden else text
+
+
+def _overwritten(line: str) -> str:
+    """What a terminal shows of a line that goes back to its beginning, as bars of progress do."""
+    return line.rstrip("\r").rsplit("\r", 1)[-1]

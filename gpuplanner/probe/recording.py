@@ -6,14 +6,17 @@ The first line says what the file is; each other one is a command's result. Outp
 import base64
 import binascii
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from gpuplanner.messages import InputError, msg
+from gpuplanner.messages import InputError, msg, on_one_line, shortened
 from gpuplanner.probe.results import OUTCOMES, CommandResult, Run
 
 FORMAT = "gpurun/1"
 LARGEST_BYTES = 256_000_000
+MOST_RESULTS = 2_000
+"""Commands of a run: many times those of all tiers."""
 
 
 def written(run: Run) -> str:
@@ -47,8 +50,12 @@ def read_recording(text: str, name: str) -> Run:
     if head is None or not str(head.get("format", "")).startswith("gpurun/"):
         raise InputError(msg("probe.recording.none", file=name))
     if head["format"] != FORMAT:
-        raise InputError(msg("probe.recording.newer", file=name, format=str(head["format"])))
+        raise InputError(
+            msg("probe.recording.newer", file=name, format=shortened(on_one_line(str(head["format"])), 40))
+        )
     rows = [line for line in lines[1:] if line.strip()]
+    if len(rows) > MOST_RESULTS:
+        raise InputError(msg("probe.recording.too_many", file=name, count=len(rows), limit=MOST_RESULTS))
     results = []
     for at, row in enumerate(rows, 2):
         try:
@@ -65,16 +72,16 @@ def _run(head: dict[str, Any], results: Sequence[CommandResult], name: str, *, w
         offset = head.get("clock_offset_s")
         return Run(
             target=str(head["target"])[:300],
-            began=float(head["began"]),
+            began=_finite(head["began"]),
             results=tuple(results),
             whole=whole,
-            clock_offset_s=None if offset is None else float(offset),
+            clock_offset_s=None if offset is None else _finite(offset),
             python=str(head.get("python", ""))[:100],
             root=head.get("root") is True,
             recorded=True,
-            asked={str(id_): tuple(map(str, argv)) for id_, argv in dict(head.get("asked", {})).items()},
+            asked={str(id_): _words(argv) for id_, argv in dict(head.get("asked", {})).items()},
         )
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise InputError(msg("probe.recording.line", file=name, line=1)) from None
 
 
@@ -108,6 +115,8 @@ def _text(name: str, content: bytes) -> dict[str, str]:
 
 def _content(row: dict[str, Any], name: str) -> bytes:
     if name in row:
+        if not isinstance(row[name], str):
+            raise TypeError(row[name])
         return str(row[name]).encode("utf-8")
     return base64.b64decode(row[f"{name}_base64"], validate=True)
 
@@ -118,11 +127,26 @@ def _result(row: dict[str, Any] | None) -> CommandResult:
     code = row["exit_code"]
     return CommandResult(
         id=str(row["id"]),
-        argv=tuple(str(part) for part in row["argv"]),
+        argv=_words(row["argv"]),
         exit_code=code if isinstance(code, int) else None,
         outcome=row["outcome"],
         out=_content(row, "out"),
         err=_content(row, "err"),
-        seconds=float(row["seconds"]),
-        began=float(row["began"]),
+        seconds=_finite(row["seconds"]),
+        began=_finite(row["began"]),
     )
+
+
+def _words(argv: Any) -> tuple[str, ...]:
+    """An argument list. Raises TypeError where it is none."""
+    if not isinstance(argv, list) or not argv or not all(isinstance(word, str) for word in argv):
+        raise TypeError(argv)
+    return tuple(argv)
+
+
+def _finite(value: Any) -> float:
+    """A number that clocks give. Raises ValueError, TypeError or OverflowError where it is none."""
+    number = float(value)
+    if isinstance(value, str) or not math.isfinite(number):
+        raise ValueError(value)
+    return number

@@ -11,13 +11,14 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from gpuplanner.messages import InputError, msg, on_one_line, shortened
 from gpuplanner.probe.output import LARGEST_BYTES, Output
 from gpuplanner.probe.recording import is_recording, read_recording
 
 MOST_FILES = 2_000
-MOST_BYTES = 1_000_000_000
+MOST_BYTES = 500_000_000
 """Of one folder or archive, unpacked: the logs of a large machine; more is an archive made to fill a memory."""
 _ZIP, _GZIP, _XZ, _BZ2 = b"PK\x03\x04", b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh"
 _FAULTS = (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
@@ -33,8 +34,8 @@ def outputs_of(path: Path) -> list[Output]:
         if not stat.S_ISREG(status.st_mode):
             raise InputError(msg("probe.saved.not_a_file", file=name))
         with path.open("rb") as stream:
-            start = stream.read(8)
-        if start.startswith((_ZIP, _GZIP, _XZ, _BZ2)) or _is_tar(path):
+            start = stream.read(tarfile.BLOCKSIZE)
+        if start.startswith((_ZIP, _GZIP, _XZ, _BZ2)) or _begins_a_tar(start):
             return _limited(_archive(path, start), name)
         with path.open("rb") as stream:
             return outputs_in(stream.read(LARGEST_BYTES + 1), path.name)
@@ -63,7 +64,7 @@ def _limited(files: Iterator[tuple[str, bytes]], name: str) -> list[Output]:
     for at, (inside, content) in enumerate(files):
         total += len(content)
         if at >= MOST_FILES or total > MOST_BYTES:
-            raise InputError(msg("probe.saved.too_much", file=name, files=MOST_FILES, gigabytes=MOST_BYTES // 10**9))
+            raise _too_much(name)
         outputs += outputs_in(content, inside)
     if not outputs:
         raise InputError(msg("probe.saved.empty", file=name))
@@ -73,41 +74,80 @@ def _limited(files: Iterator[tuple[str, bytes]], name: str) -> list[Output]:
 def _folder(path: Path) -> Iterator[tuple[str, bytes]]:
     for at, inside in enumerate(sorted(path.rglob("*"))):
         if at > 10 * MOST_FILES:
-            raise InputError(
-                msg("probe.saved.too_much", file=path.name, files=MOST_FILES, gigabytes=MOST_BYTES // 10**9)
-            )
+            raise _too_much(shortened(on_one_line(path.name), 80))
         if inside.is_symlink() or not inside.is_file():
             continue
         with inside.open("rb") as stream:
             yield inside.relative_to(path).as_posix(), stream.read(LARGEST_BYTES + 1)
 
 
-def _is_tar(path: Path) -> bool:
+class _Unpacked(io.RawIOBase):
+    """What unpacking gives, up to `MOST_BYTES`: a few packed kilobytes may hold terabytes, also between two files."""
+
+    def __init__(self, stream: gzip.GzipFile, name: str) -> None:
+        self._stream = stream
+        self._name = name
+        self._given = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes. Raises InputError where it is too much."""
+        content = self._stream.read(MOST_BYTES + 1 if size < 0 else size)
+        self._given += len(content)
+        if self._given > MOST_BYTES:
+            raise _too_much(self._name)
+        return content
+
+
+def _too_much(name: str) -> InputError:
+    return InputError(msg("probe.saved.too_much", file=name, files=MOST_FILES, gigabytes=MOST_BYTES / 10**9))
+
+
+def _begins_a_tar(start: bytes) -> bool:
     try:
-        return tarfile.is_tarfile(path)
-    except _FAULTS:
+        tarfile.TarInfo.frombuf(start[: tarfile.BLOCKSIZE], "utf-8", "surrogateescape")
+    except tarfile.HeaderError:
         return False
+    return True
 
 
 def _archive(path: Path, start: bytes) -> Iterator[tuple[str, bytes]]:
+    name = shortened(on_one_line(path.name), 80)
     if start.startswith(_ZIP):
         with zipfile.ZipFile(path) as archive:
+            if sum(min(entry.file_size, LARGEST_BYTES) for entry in archive.infolist()) > MOST_BYTES:
+                raise _too_much(name)
             for entry in archive.infolist():
+                if entry.flag_bits & 1:
+                    raise InputError(msg("probe.saved.encrypted", file=name))
                 if not entry.is_dir():
                     with archive.open(entry) as stream:
                         yield _inside(entry.filename), stream.read(LARGEST_BYTES + 1)
-        return
-    if _is_tar(path):
-        with tarfile.open(path) as archive:
-            for member in archive:
-                stream_of = archive.extractfile(member) if member.isreg() else None
-                if stream_of:
-                    yield _inside(member.name), stream_of.read(LARGEST_BYTES + 1)
-        return
-    if not start.startswith(_GZIP):
-        raise InputError(msg("probe.saved.unknown_archive", file=shortened(on_one_line(path.name), 80)))
-    with gzip.open(path) as packed:
-        yield path.stem, io.BufferedReader(packed).read(LARGEST_BYTES + 1)
+    elif start.startswith(_GZIP):
+        with gzip.open(path) as packed:
+            first = packed.read(tarfile.BLOCKSIZE)
+            packed.seek(0)
+            if _begins_a_tar(first):
+                yield from _members(_Unpacked(packed, name))
+            else:
+                yield path.stem, packed.read(LARGEST_BYTES + 1)
+    elif start.startswith((_XZ, _BZ2)):
+        raise InputError(msg("probe.saved.unknown_archive", file=name))
+    else:
+        with path.open("rb") as plain:
+            yield from _members(plain)
+
+
+def _members(stream: IO[bytes] | _Unpacked) -> Iterator[tuple[str, bytes]]:
+    with tarfile.open(fileobj=stream, mode="r|") as archive:
+        for at, member in enumerate(archive):
+            if at > 10 * MOST_FILES:
+                return
+            content = archive.extractfile(member) if member.isreg() else None
+            if content:
+                yield _inside(member.name), content.read(LARGEST_BYTES + 1)
 
 
 def _inside(name: str) -> str:

@@ -1,6 +1,8 @@
+import tracemalloc
+
 import pytest
 
-from gpuplanner.probe.output import LONGEST_LINE, Output
+from gpuplanner.probe.output import LONGEST_LINE, MOST_LINES, Output
 
 
 def test_escapes_and_controls_go_and_the_words_stay():
@@ -55,3 +57,23 @@ def test_commands_behind_a_prompt():
 def test_line_numbers_are_those_of_the_file():
     made = Output.of("\n\nthird\n", "x")
     assert [(line.number, line.text) for line in made.lines] == [(1, ""), (2, ""), (3, "third")]
+
+
+def test_a_line_that_went_back_at_its_end_too_keeps_its_words():
+    assert Output.of("10 %\r20 %\r\r\n", "x").lines[0].text == "20 %"
+
+
+def test_more_lines_than_are_looked_at_are_cut_off_and_that_is_known():
+    output = Output.of("x\n" * (MOST_LINES + 5), "x")
+    assert output.cut
+    assert len(output.lines) == MOST_LINES
+    assert not Output.of("x\n" * 1_000, "x").cut
+
+
+def test_a_file_of_empty_lines_does_not_fill_the_memory():
+    tracemalloc.start()
+    try:
+        Output.of(b"\n" * 20_000_000, "x")
+        assert tracemalloc.get_traced_memory()[1] < 120_000_000
+    finally:
+        tracemalloc.stop()

@@ -1,10 +1,11 @@
 import asyncio
+import re
 
 import pytest
 
 from gpuplanner.messages import InputError
 from gpuplanner.probe.commands import Command, Topic
-from gpuplanner.probe.recording import is_recording, read_recording, written
+from gpuplanner.probe.recording import MOST_RESULTS, is_recording, read_recording, written
 from gpuplanner.probe.results import CommandResult, Run
 from gpuplanner.probe.running import Collected, probe
 from gpuplanner.probe.transports import Ended, Event
@@ -42,6 +43,12 @@ def test_a_recording_whose_end_is_missing_gives_what_is_there():
         (lambda t: t.replace('"outcome":"ended"', '"outcome":"eaten"'), "probe.recording.line"),
         (lambda t: t.replace('"began":1700000000.0', '"began":"x"', 1), "probe.recording.line"),
         (lambda t: "[1]\n" + t, "probe.recording.none"),
+        (lambda t: t.replace('"began":1700000000.0', '"began":1' + "0" * 400, 1), "probe.recording.line"),
+        (lambda t: t.replace('"began":1700000000.0', '"began":NaN', 1), "probe.recording.line"),
+        (lambda t: re.sub(r'"argv":\[[^]]*\]', '"argv":"nvidia-smi"', t, count=1), "probe.recording.line"),
+        (lambda t: re.sub(r'"argv":\[[^]]*\]', '"argv":[]', t, count=1), "probe.recording.line"),
+        (lambda t: re.sub(r'"seconds":[^,]*', '"seconds":1e999', t, count=1), "probe.recording.line"),
+        (lambda t: t + t.split("\n")[1].join("\n\n") * MOST_RESULTS, "probe.recording.too_many"),
     ],
 )
 def test_what_is_wrong_is_said(change, id_):

@@ -112,3 +112,54 @@ def test_nothing_there(tmp_path):
 
 def test_pasted_text():
     assert outputs_in(b"GPU 0", "pasted")[0].text == "GPU 0"
+
+
+def fault_of(path):
+    with pytest.raises(InputError) as fault:
+        outputs_of(path)
+    return fault.value.message.id
+
+
+def test_what_lies_between_two_files_of_a_packed_archive_is_bounded_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(saved, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(saved, "LARGEST_BYTES", 1_000)
+    path = tmp_path / "m.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        member = tarfile.TarInfo("huge")
+        member.size = 3_000_000
+        archive.addfile(member, io.BytesIO(bytes(3_000_000)))
+        member = tarfile.TarInfo("small")
+        archive.addfile(member, io.BytesIO(b""))
+    assert fault_of(path) == "probe.saved.too_much"
+
+
+def test_an_archive_that_says_how_much_it_holds_is_not_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr(saved, "MOST_BYTES", 1_000)
+    path = tmp_path / "m.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a", bytes(2_000))
+    monkeypatch.setattr(zipfile.ZipFile, "open", lambda *_: pytest.fail("it is unpacked"))
+    assert fault_of(path) == "probe.saved.too_much"
+
+
+def test_a_file_of_nothing_is_no_archive(tmp_path):
+    """Read as a tar, 64 MB of zeros took half a minute, and the answer was that it holds no file."""
+    for name, content in {"plain": bytes(4_096), "packed.gz": gzip.compress(bytes(4_096))}.items():
+        (tmp_path / name).write_bytes(content)
+        assert len(outputs_of(tmp_path / name)) == 1
+
+
+def test_an_archive_with_a_password_says_so(tmp_path):
+    path = a_zip(tmp_path)
+    content = bytearray(path.read_bytes())
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.find(mark) + offset] |= 1
+    path.write_bytes(content)
+    assert fault_of(path) == "probe.saved.encrypted"
+
+
+@pytest.mark.parametrize("made", [a_zip, a_tar])
+def test_an_archive_that_breaks_off_says_so(tmp_path, made):
+    path = made(tmp_path)
+    path.write_bytes(path.read_bytes()[:60])
+    assert fault_of(path) == "probe.saved.cannot_read"
