@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from gpuplanner.cli.columns import safe
 from gpuplanner.cli.context import Context
@@ -20,11 +20,13 @@ from gpuplanner.probe.transports.askpass import Answerer, Asked, Question
 from gpuplanner.probe.transports.local import LocalTransport
 from gpuplanner.probe.transports.ssh import SshTransport
 
+T = TypeVar("T")
+
 HERE = frozenset({"localhost", ".", "here"})
 """What a person may call this machine; `ssh localhost` is asked for as `user@localhost`."""
 
 
-def transport_to(target: str) -> Transport:
+def transport_to(target: str) -> LocalTransport | SshTransport:
     """The way to a machine by the name that the command line gives."""
     if target in HERE:
         return LocalTransport()
@@ -47,18 +49,21 @@ def run_probe(transport: Transport, commands: Sequence[Command], context: Contex
         if line:
             print(line, file=sys.stderr)
 
-    return _interruptible(probe(transport, commands, told, collected), collected)
+    run = until_interrupted(probe(transport, commands, told, collected))
+    return collected.run(whole=False) if run is None else run
 
 
-def _interruptible(work: Coroutine[Any, Any, Run], collected: Collected) -> Run:
-    async def main() -> Run:
+def until_interrupted(work: Coroutine[Any, Any, T]) -> T | None:
+    """Do the work; an interrupt ends it, also what runs on the machine, and gives None."""
+
+    async def main() -> T | None:
         task = asyncio.ensure_future(work)
         with suppress(NotImplementedError):
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
         try:
             return await task
         except asyncio.CancelledError:
-            return collected.run(whole=False)
+            return None
 
     return asyncio.run(main())
 

@@ -1,23 +1,24 @@
 """`probe`: asks a machine everything that only reads, shows the commands, and keeps what came where that is wanted."""
 
 import argparse
-import sys
-from pathlib import Path
 
 from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.inspect_command import evidence_lines
 from gpuplanner.cli.machine_target import HERE, run_probe, test_connection, transport_to
-from gpuplanner.messages import InputError, msg, shortened
+from gpuplanner.cli.measure_command import measure_machine
+from gpuplanner.cli.run_files import refuse_existing, save
+from gpuplanner.messages import InputError, msg
 from gpuplanner.probe.commands import READ_ONLY
 from gpuplanner.probe.connecting import StepState
 from gpuplanner.probe.evidence import Evidence
-from gpuplanner.probe.recording import written
 from gpuplanner.probe.results import Run
 from gpuplanner.probe.running import read
 
 
 def probe_machine(options: argparse.Namespace, context: Context) -> int:
     """Probe a machine. Exit code 1 where the way to it broke in between or it was stopped."""
+    if options.tier == "b":
+        return measure_machine(options, context)
     if options.commands:
         print("\n".join(command.shown for command in READ_ONLY))
         return 0
@@ -25,10 +26,10 @@ def probe_machine(options: argparse.Namespace, context: Context) -> int:
         raise InputError(msg("cli.probe.no_target"))
     if options.test:
         return _test(options, context)
-    _refuse_existing(options.save)
+    refuse_existing(options.save)
     run = run_probe(transport_to(options.target), READ_ONLY, context)
     if options.save:
-        _save(run, options.save)
+        save(run, options.save)
     evidence, _ = read(run)
     if options.json:
         print_json(_data(run, evidence))
@@ -65,22 +66,6 @@ def _step_lines(state: StepState, context: Context) -> list[str]:
     name, word = context.text(f"probe.step.{state.step.value}"), context.text(f"probe.state.{state.state}")
     first = f"{name}: {word} · {state.seconds:.1f} s" + (f" · {state.detail}" if state.detail else "")
     return [first, *([f"  {context.text(state.why)}"] if state.why else [])]
-
-
-def _refuse_existing(path: Path | None) -> None:
-    if path is not None and path.exists():
-        raise InputError(msg("cli.probe.exists", file=shortened(str(path))))
-
-
-def _save(run: Run, path: Path) -> None:
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(written(run))
-    except OSError as fault:
-        raise InputError(
-            msg("cli.probe.cannot_save", file=shortened(str(path)), reason=fault.strerror or str(fault))
-        ) from None
-    print(path, file=sys.stderr)
 
 
 def _data(run: Run, evidence: Evidence) -> dict[str, object]:

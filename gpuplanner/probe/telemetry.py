@@ -20,6 +20,7 @@ FIRST_WIDTH_S = 0.1
 MOST_MARKS = 2_000
 MOST_GPUS = 64
 """GPUs of one machine that are looked at; frames that name more are somebody's attack."""
+MOST_PROCESSES = 256
 LARGEST = 1e15
 """No value that is sampled is larger."""
 
@@ -27,6 +28,17 @@ IDLE, CLOCK_SETTING, POWER_CAP = 0x1, 0x2, 0x4
 """Reasons for lower clocks that are normal: nothing to do, clocks that somebody set, full power (nvml.h)."""
 DISPLAY_CLOCKS = 0x100
 THROTTLED = ~(IDLE | CLOCK_SETTING | POWER_CAP | DISPLAY_CLOCKS)
+
+REASONS = {
+    0x8: "slowdown",
+    0x10: "sync_boost",
+    0x20: "software_thermal",
+    0x40: "hardware_thermal",
+    0x80: "power_brake",
+    0x200: "board_limit",
+    0x400: "reliability",
+}
+"""What the other bits are called (nvml.h, "nvmlClocksEventReasons"); one without a name is "other"."""
 
 GPU_METRICS = (
     "utilization_percent", "memory_percent", "memory_used_mib", "clock_sm_mhz", "clock_memory_mhz", "power_w",
@@ -97,6 +109,46 @@ class Mark:
     reasons: int
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one sample says of one GPU, or of the host where `gpu` is None. Only what the driver gave is there.
+
+    `values`: by the names of `GPU_METRICS` or `HOST_METRICS`. `processes`: id and bytes of the GPU's memory; None where
+    they were not asked at this moment.
+    """
+
+    at_s: float
+    gpu: int | None
+    values: Mapping[str, float]
+    throttle_reasons: int | None = None
+    lost: bool = False
+    processes: tuple[tuple[int, int | None], ...] | None = None
+
+
+def readings(frame: Mapping[str, Any]) -> Iterator[Reading]:
+    """A sample frame of `there/sample.py`, GPUs first. What is no such value is left out: the frame is a stranger's."""
+    at_s = _number(frame.get("at_s"))
+    if at_s is None:
+        return
+    for values in _mappings(frame.get("gpus")):
+        gpu, reasons = values.get("gpu"), values.get("throttle_reasons")
+        if isinstance(gpu, int) and not isinstance(gpu, bool) and 0 <= gpu < MOST_GPUS:
+            known = reasons if isinstance(reasons, int) and 0 <= reasons < 1 << 64 else None
+            yield Reading(
+                at_s, gpu, _values(values, GPU_METRICS), known, values.get("lost") is True, _processes(values)
+            )
+    host = frame.get("host")
+    if isinstance(host, Mapping):
+        yield Reading(at_s, None, _values(host, HOST_METRICS))
+
+
+def reasons_of(bits: int) -> tuple[str, ...]:
+    """The names of the reasons that are no normal ones."""
+    left = bits & THROTTLED
+    named = tuple(name for bit, name in REASONS.items() if left & bit)
+    return (*named, "other") if left & ~sum(REASONS) else named
+
+
 @dataclass
 class Telemetry:
     """All series of a machine. The host's have no GPU."""
@@ -109,62 +161,45 @@ class Telemetry:
     _throttled: dict[int, int] = field(default_factory=dict)
 
     def take(self, frame: Mapping[str, Any]) -> tuple[Mark, ...]:
-        """Keep one sample frame of `there/sample.py`; the marks that it brings. What is no such value is left out."""
-        at_s = _number(frame.get("at_s"))
-        if at_s is None:
-            return ()
+        """Keep one sample frame; the marks that it brings."""
         marks = []
-        for values in _mappings(frame.get("gpus")):
-            gpu = values.get("gpu")
-            if not isinstance(gpu, int) or isinstance(gpu, bool) or not 0 <= gpu < MOST_GPUS:
+        for reading in readings(frame):
+            for name, value in reading.values.items():
+                self.series.setdefault((reading.gpu, name), Series()).add(reading.at_s, value)
+            if reading.gpu is None:
                 continue
-            self._keep(gpu, GPU_METRICS, values, at_s)
-            self._keep_processes(gpu, values)
-            if values.get("lost") is True:
-                self.lost.add(gpu)
-            mark = self._marked(gpu, values.get("throttle_reasons"), at_s)
-            if mark:
-                marks.append(mark)
-        host = frame.get("host")
-        if isinstance(host, Mapping):
-            self._keep(None, HOST_METRICS, host, at_s)
+            if reading.processes is not None:
+                self.processes[reading.gpu] = reading.processes
+            if reading.lost:
+                self.lost.add(reading.gpu)
+            if reading.throttle_reasons is not None:
+                now = reading.throttle_reasons & THROTTLED
+                if now != self._throttled.get(reading.gpu, 0):
+                    marks.append(Mark(reading.at_s, reading.gpu, now))
+                self._throttled[reading.gpu] = now
+        self.marks.extend(marks)
         return tuple(marks)
 
-    def _keep(self, gpu: int | None, names: tuple[str, ...], values: Mapping[str, Any], at_s: float) -> None:
-        for name in names:
-            value = _number(values.get(name))
-            if value is not None:
-                self.series.setdefault((gpu, name), Series()).add(at_s, value)
 
-    def _keep_processes(self, gpu: int, values: Mapping[str, Any]) -> None:
-        if "processes" not in values:
-            return
-        self.processes[gpu] = tuple(
-            (process["pid"], used if isinstance(used := process.get("used_bytes"), int) else None)
-            for process in list(_mappings(values["processes"]))[:256]
-            if isinstance(process.get("pid"), int)
-        )
+def _values(given: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, float]:
+    return {name: value for name in names if (value := _number(given.get(name))) is not None}
 
-    def _marked(self, gpu: int, reasons: Any, at_s: float) -> Mark | None:
-        """A mark where the reasons that are no normal ones change."""
-        if not isinstance(reasons, int) or not 0 <= reasons < 1 << 64:
-            return None
-        now = reasons & THROTTLED
-        if now == self._throttled.get(gpu, 0):
-            return None
-        self._throttled[gpu] = now
-        mark = Mark(at_s, gpu, now)
-        self.marks.append(mark)
-        return mark
+
+def _processes(given: Mapping[str, Any]) -> tuple[tuple[int, int | None], ...] | None:
+    if not isinstance(given.get("processes"), list):
+        return None
+    return tuple(
+        (process["pid"], used if isinstance(used := process.get("used_bytes"), int) else None)
+        for process in list(_mappings(given["processes"]))[:MOST_PROCESSES]
+        if isinstance(process.get("pid"), int)
+    )
 
 
 def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    """A number that can be a sample; no infinite one, and none that is beyond all that is sampled."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -LARGEST <= value <= LARGEST:
         return None
-    try:
-        return float(value)
-    except OverflowError:
-        return None
+    return float(value)
 
 
 def _mappings(content: Any) -> Iterator[Mapping[str, Any]]:

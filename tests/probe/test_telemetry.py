@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuplanner.probe.telemetry import BINS, GPU_METRICS, MOST_MARKS, Mark, Series, Telemetry
+from gpuplanner.probe.telemetry import BINS, GPU_METRICS, MOST_MARKS, Mark, Series, Telemetry, reasons_of
 
 
 def test_an_hour_at_ten_a_second_keeps_its_peak_its_dip_and_its_size():
@@ -55,6 +55,12 @@ def test_throttling_is_marked_where_it_begins_and_ends_and_full_power_is_none():
     told = [telemetry.take(frame(at, reasons)) for at, reasons in enumerate((0x4, 0x1, 0x44, 0x40, 0x48, 0x4))]
     assert told == [(), (), (Mark(2, 0, 0x40),), (), (Mark(4, 0, 0x48),), (Mark(5, 0, 0),)]
     assert list(telemetry.marks) == [mark for marks in told for mark in marks]
+
+
+def test_reasons_have_names_and_unknown_bits_are_not_hidden():
+    assert reasons_of(0x4 | 0x1 | 0x2 | 0x100) == ()
+    assert reasons_of(0x44 | 0x8) == ("slowdown", "hardware_thermal")
+    assert reasons_of(0x20 | 1 << 40) == ("software_thermal", "other")
 
 
 def test_a_frame_is_kept_by_gpu_and_metric():

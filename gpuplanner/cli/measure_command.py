@@ -1,0 +1,137 @@
+"""`probe --tier b`: says what it will do, asks, measures, and prints the rates with the way that gave each."""
+
+import argparse
+import sys
+from collections.abc import Iterable
+
+from gpuplanner.cli.columns import columns, safe
+from gpuplanner.cli.context import Context, print_json
+from gpuplanner.cli.machine_target import transport_to, until_interrupted
+from gpuplanner.cli.run_files import refuse_existing, save
+from gpuplanner.messages import InputError, msg
+from gpuplanner.probe.evidence import Evidence
+from gpuplanner.probe.evidence.measured import Bandwidth
+from gpuplanner.probe.measuring import MOST_SECONDS, Measured, Measuring, measure
+from gpuplanner.probe.results import Run
+from gpuplanner.probe.running import read
+from gpuplanner.probe.there.measure import MOST_BYTES
+from gpuplanner.probe.transports import Event, Lost
+from gpuplanner.units import Display, Unit, show, show_bytes
+
+_YES = frozenset({"y", "yes", "是", "好"})
+
+
+def measure_machine(options: argparse.Namespace, context: Context) -> int:
+    """Measure a machine. Exit code 1 where it was refused there, stopped, or came to no end."""
+    says_what = context.text(
+        "cli.measure.will",
+        seconds=MOST_SECONDS,
+        memory=str(show_bytes(MOST_BYTES, Display())),
+    )
+    if options.commands:
+        print(says_what)
+        return 0
+    if options.target is None:
+        raise InputError(msg("cli.probe.no_target"))
+    if options.test:
+        raise InputError(msg("cli.measure.not_both"))
+    refuse_existing(options.save)
+    if not options.yes:
+        print(says_what, file=sys.stderr)
+        if not _agreed(context):
+            return 1
+    run, measured = _measured(options, context)
+    if options.save:
+        save(run, options.save)
+    evidence, _ = read(run)
+    if options.json:
+        print_json({"target": run.target, "whole": run.whole, "refused": measured.refused or None,
+                    "evidence": evidence.as_data()})  # fmt: skip
+    else:
+        print("\n".join(_lines(run, measured, evidence, context)))
+    return 0 if run.whole else 1
+
+
+def _agreed(context: Context) -> bool:
+    """Whether the person at the terminal says yes. Raises InputError where there is nobody to ask."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise InputError(msg("cli.measure.needs_yes"))
+    print(context.text("cli.measure.ask"), end=" ", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in _YES
+
+
+def _measured(options: argparse.Namespace, context: Context) -> tuple[Run, Measured]:
+    runner = transport_to(options.target)
+    measured = Measured(runner.name)
+
+    def told(event: Event) -> None:
+        if isinstance(event, Lost):
+            print(f"gpuplanner: {context.text(event.why)}", file=sys.stderr)
+
+    def progress(step: Measuring) -> None:
+        gpu = "" if step.gpu is None else f"GPU {step.gpu} "
+        print(f"{step.share:4.0%} {gpu}{_name(step.what, context)}", file=sys.stderr)
+
+    work = measure(runner, told, progress, measured, even_if_busy=options.even_if_busy)
+    run = until_interrupted(work)
+    return (measured.run(whole=False) if run is None else run), measured
+
+
+def _name(what: str, context: Context) -> str:
+    """A step in words; one that a stranger's program made up, as it is."""
+    return context.text(f"cli.measure.step.{what}") if what in _STEPS else safe(what)
+
+
+_STEPS = frozenset(
+    {"host_to_device", "device_to_host", "device_memory", "arithmetic", "matrix", "device_to_device", "all_reduce"}
+)
+
+
+def _lines(run: Run, measured: Measured, evidence: Evidence, context: Context) -> Iterable[str]:
+    if measured.refused:
+        yield context.text(f"cli.measure.{measured.refused}", target=run.target)
+        return
+    if not run.whole:
+        yield context.text("cli.measure.not_whole", target=run.target)
+    yield from columns(
+        [*_bandwidths(evidence, context), *_matrices(evidence, context), *_collectives(evidence, context)]
+    )
+    for fault in evidence.faults:
+        gpu = "" if fault.gpu_index is None else f"GPU {fault.gpu_index} "
+        what = _name(fault.wanted or "", context)
+        yield context.text("cli.measure.failed", what=f"{gpu}{what}", said=safe(fault.said or "–"))
+
+
+def _bandwidths(evidence: Evidence, context: Context) -> Iterable[tuple[str, str, str, str]]:
+    """The largest copy of each path and method: what the link gives; smaller ones are for charts."""
+    best: dict[tuple[object, ...], Bandwidth] = {}
+    for row in evidence.bandwidths:
+        key = row.path, row.source, row.target, row.method
+        if key not in best or (row.bytes or 0) > (best[key].bytes or 0):
+            best[key] = row
+    for row in best.values():
+        ends = [str(end) for end in dict.fromkeys((row.source, row.target)) if end is not None]
+        rate = show((row.gb_per_s or 0) * 1e9, Unit.BYTE_PER_S, Display())
+        yield _name(row.path, context), f"GPU {' → '.join(ends)}", str(rate), safe(row.method or "")
+
+
+def _matrices(evidence: Evidence, context: Context) -> Iterable[tuple[str, str, str, str]]:
+    for row in evidence.matrix_rates:
+        unit = Unit.OP_PER_S if row.dtype == "int8" else Unit.FLOP_PER_S
+        rate = show((row.tflop_per_s or 0) * 1e12, unit, Display())
+        kind = context.text("cli.measure.arithmetic", dtype=safe((row.dtype or "?").upper()))
+        yield kind, f"GPU {row.gpu_index}", str(rate), safe(row.path or "")
+
+
+def _collectives(evidence: Evidence, context: Context) -> Iterable[tuple[str, str, str, str]]:
+    for run in evidence.collectives:
+        row = max(run.rows, key=lambda row: row.bytes or 0, default=None)
+        if row is not None:
+            rate = show((row.bus_gb_per_s or 0) * 1e9, Unit.BYTE_PER_S, Display())
+            library = safe(f"NCCL {run.nccl_version}") if run.nccl_version else "NCCL"
+            yield (
+                _name("all_reduce", context),
+                context.text("cli.measure.ranks", count=run.ranks or 0),
+                str(rate),
+                library,
+            )

@@ -1,0 +1,79 @@
+"""`watch`: samples of a machine as they come, a line a sample and GPU, until the time is over or Ctrl-C."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from gpuplanner.cli.columns import safe
+from gpuplanner.cli.context import Context
+from gpuplanner.cli.machine_target import transport_to, until_interrupted
+from gpuplanner.cli.watch_lines import header, json_line, row
+from gpuplanner.probe.telemetry import Telemetry, readings, reasons_of
+from gpuplanner.probe.transports import Event, Lost
+from gpuplanner.probe.transports.programs import SAMPLE
+
+
+def watch_machine(options: argparse.Namespace, context: Context) -> int:
+    """Watch a machine. Exit code 1 where the way to it broke, or it shows no GPU; an interrupt is a normal end."""
+    watching = Watching(context, as_json=options.json)
+    runner = transport_to(options.target)
+    job = {"interval_s": options.interval, "seconds": options.seconds}
+    whole = until_interrupted(runner.run(SAMPLE, job, watching.told, watching.heard))
+    if whole is False:
+        return 1
+    return 0 if watching.saw_gpus else 1
+
+
+class Watching:
+    """Prints what comes. Keeps no more than the last state of each GPU."""
+
+    def __init__(self, context: Context, *, as_json: bool) -> None:
+        self._context = context
+        self._as_json = as_json
+        self._telemetry = Telemetry()
+        self._headed = as_json
+        self.saw_gpus = False
+
+    def told(self, event: Event) -> None:
+        """Say that the machine is lost."""
+        if isinstance(event, Lost):
+            print(f"gpuplanner: {self._context.text(event.why)}", file=sys.stderr)
+
+    def heard(self, frame: dict[str, Any]) -> None:
+        """A frame of the sampling program: who is there, what is not, or a sample."""
+        match frame.get("frame"):
+            case "without":
+                reason = safe(str(frame.get("reason", "")))
+                print(f"gpuplanner: {self._context.text('cli.watch.no_nvml', reason=reason)}", file=sys.stderr)
+            case "machine":
+                if not self._as_json:
+                    for line in _named(frame):
+                        print(line)
+            case "sample":
+                self._sample(frame)
+
+    def _sample(self, frame: dict[str, Any]) -> None:
+        if not self._headed:
+            print(header(self._context))
+            self._headed = True
+        marks = self._telemetry.take(frame)
+        for reading in readings(frame):
+            self.saw_gpus |= reading.gpu is not None
+            print(json_line(reading) if self._as_json else row(reading, self._context), flush=True)
+        if not self._as_json:
+            for mark in marks:
+                print(self._mark(mark.gpu, mark.reasons), flush=True)
+
+    def _mark(self, gpu: int, reasons: int) -> str:
+        if not reasons:
+            return self._context.text("cli.watch.not_throttled", gpu=gpu)
+        names = ", ".join(self._context.text(f"cli.watch.reason.{name}") for name in reasons_of(reasons))
+        return self._context.text("cli.watch.throttled", gpu=gpu, reasons=names)
+
+
+def _named(frame: dict[str, Any]) -> Iterator[str]:
+    gpus = frame.get("gpus")
+    for gpu in (gpus if isinstance(gpus, list) else [])[:64]:
+        if isinstance(gpu, dict):
+            yield f"GPU {safe(str(gpu.get('index', '?')))}: {safe(str(gpu.get('name', '–')))}"
