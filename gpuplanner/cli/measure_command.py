@@ -36,10 +36,9 @@ def measure_machine(options: argparse.Namespace, context: Context) -> int:
     if options.test:
         raise InputError(msg("cli.measure.not_both"))
     refuse_existing(options.save)
-    if not options.yes:
-        print(says_what, file=sys.stderr)
-        if not _agreed(context):
-            return 1
+    print(says_what, file=sys.stderr)
+    if not options.yes and not _agreed(context):
+        return 1
     run, measured = _measured(options, context)
     if options.save:
         save(run, options.save)

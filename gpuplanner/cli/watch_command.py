@@ -8,8 +8,8 @@ from typing import Any
 from gpuplanner.cli.columns import safe
 from gpuplanner.cli.context import Context
 from gpuplanner.cli.machine_target import transport_to, until_interrupted
-from gpuplanner.cli.watch_lines import header, json_line, row
-from gpuplanner.probe.telemetry import Telemetry, readings, reasons_of
+from gpuplanner.cli.watch_lines import HELD, header, json_line, row
+from gpuplanner.probe.telemetry import Reading, Telemetry, readings, reasons_of
 from gpuplanner.probe.transports import Event, Lost
 from gpuplanner.probe.transports.programs import SAMPLE
 
@@ -60,10 +60,19 @@ class Watching:
         marks = self._telemetry.take(frame)
         for reading in readings(frame):
             self.saw_gpus |= reading.gpu is not None
-            print(json_line(reading) if self._as_json else row(reading, self._context), flush=True)
+            print(json_line(reading) if self._as_json else self._row(reading), flush=True)
         if not self._as_json:
             for mark in marks:
                 print(self._mark(mark.gpu, mark.reasons), flush=True)
+
+    def _row(self, reading: Reading) -> str:
+        series = self._telemetry.series
+        held = {
+            name: last
+            for name in HELD
+            if (reading.gpu, name) in series and (last := series[reading.gpu, name].last) is not None
+        }
+        return row(reading, held, self._context)
 
     def _mark(self, gpu: int, reasons: int) -> str:
         if not reasons:

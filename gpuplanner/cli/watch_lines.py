@@ -1,6 +1,7 @@
 """One sample of one GPU, or of the host, as a line of text or of JSON. Prints nothing."""
 
 import json
+from collections.abc import Mapping
 
 from gpuplanner.cli.columns import cells
 from gpuplanner.cli.context import Context
@@ -15,8 +16,13 @@ _COLUMNS = (
     ("clock_memory", "clock_memory_mhz", "MHz", 10),
     ("power", "power_w", "W", 8),
     ("temperature", "temperature_c", "°C", 8),
-    ("pcie", "pcie_gen", "", 6),
+    ("pcie_received", "pcie_received_mb_per_s", "GB/s", 10),
+    ("pcie_sent", "pcie_sent_mb_per_s", "GB/s", 10),
+    ("nvlink_received", "nvlink_received_mb_per_s", "GB/s", 10),
+    ("nvlink_sent", "nvlink_sent_mb_per_s", "GB/s", 10),
 )
+HELD = frozenset(value for _, value, unit, _ in _COLUMNS if unit == "GB/s")
+"""Values that are asked once a second: between two looks the last one is shown."""
 _HOST = (
     ("host_cpu", "cpu_percent", "%"),
     ("host_memory", "memory_used_mib", "MiB"),
@@ -35,8 +41,11 @@ def header(context: Context) -> str:
     return " ".join([*first, *widths])
 
 
-def row(reading: Reading, context: Context) -> str:
-    """The line of a reading; a value that the driver does not give is a dash, and what throttles is named behind."""
+def row(reading: Reading, held: Mapping[str, float], context: Context) -> str:
+    """The line of a reading; a value that the driver does not give is a dash, and what throttles is named behind.
+
+    `held`: the last values of what is not asked at every sample.
+    """
     at = _right(f"{reading.at_s:,.1f} s", _FIRST)
     if reading.gpu is None:
         known = [(name, reading.values[value], unit) for name, value, unit in _HOST if value in reading.values]
@@ -45,8 +54,9 @@ def row(reading: Reading, context: Context) -> str:
     first = f"{at} {_right(str(reading.gpu), 4)}"
     if reading.lost:
         return f"{first} {context.text('cli.watch.lost')}"
+    known_values = {**held, **reading.values}
     values = [
-        _right(_number(reading.values[value], unit) if value in reading.values else NONE, width)
+        _right(_number(known_values[value], unit) if value in known_values else NONE, width)
         for _, value, unit, width in _COLUMNS
     ]
     names = reasons_of(reading.throttle_reasons or 0)
@@ -68,6 +78,8 @@ def json_line(reading: Reading) -> str:
 
 
 def _number(value: float, unit: str) -> str:
+    if unit == "GB/s":
+        return f"{value / 1e3:,.1f} {unit}"
     digits = f"{value:,.1f}" if unit in {"W", "MB/s"} else f"{value:,.0f}"
     return f"{digits} {unit}".strip()
 
