@@ -34,6 +34,8 @@ _DTYPES = {
     "fp4": GpuProperty.FP4_FLOP_PER_S,
     "int8": GpuProperty.INT8_FLOP_PER_S,
 }
+_CUT_OFF = re.compile(r"\s\.\.\.$")
+"""A name that the table cut off before a word: "RTX 2080 ..." may be a 2080 SUPER."""
 _LINK = re.compile(r"NVLink (\d)")
 _EFA = re.compile(r"\bEFA x(\d+)")
 _PORTS = re.compile(r"\b(\d+)x\d+")
@@ -156,7 +158,7 @@ def recognised(promised: Promised, evidence: Evidence, resolve: Resolve) -> Prom
     for gpu in evidence.gpus:
         if gpu.name and gpu.name not in identities:
             memory = gpu.memory_total_mib * MIB if gpu.memory_total_mib else None
-            identities[gpu.name] = _identity(resolve(gpu.name, memory))
+            identities[gpu.name] = _identity(gpu.name, resolve(gpu.name, memory))
     return replace(promised, identities=identities)
 
 
@@ -174,7 +176,9 @@ def of_itself(evidence: Evidence, gpus: Mapping[str, Gpu], resolve: Resolve) -> 
     return replace(unsaid, gpu=promised_gpu(gpu)) if gpu else unsaid
 
 
-def _identity(found: Resolution) -> Identity:
+def _identity(name: str, found: Resolution) -> Identity:
+    if _CUT_OFF.search(name):
+        return Identity()
     if found.id is not None:
         return Identity((found.id,), found.fraction is not None)
     # Names that are merely like it are no candidates.

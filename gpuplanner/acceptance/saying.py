@@ -1,6 +1,7 @@
 """How a judgement is put together: of one GPU, of all, and of what was not read. Judges nothing."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from gpuplanner.acceptance.check import MOST_LINES, Judgement
 from gpuplanner.acceptance.verdicts import Verdict, worst
@@ -79,8 +80,15 @@ def each_gpu(gpus: Iterable[Gpu], judge: Callable[[Gpu], Judgement | None], comm
     given = list(gpus)
     if not given:
         return not_read(command)
-    found = [(label(gpu), judgement) for gpu in given if (judgement := judge(gpu)) is not None]
+    found = [(label(gpu), _in_its_tools(gpu, judgement)) for gpu in given if (judgement := judge(gpu)) is not None]
     return of_all(found, many=len(given) > 1)
+
+
+def _in_its_tools(gpu: Gpu, judgement: Judgement) -> Judgement:
+    """AMD's own tool would tell of AMD's GPUs what `nvidia-smi` tells of the others."""
+    if gpu.vendor == "amd" and judgement.verdict is Verdict.CANNOT_TELL:
+        return replace(judgement, do=msg("check.do.would_tell", command="amd-smi static; amd-smi metric"))
+    return judgement
 
 
 def of_all(found: Sequence[tuple[str, Judgement]], *, many: bool) -> Judgement | None:

@@ -80,6 +80,17 @@ def branch(asked: Asked) -> Judgement | None:
         "torch_architectures",
         "cuda_toolkit_version",
     )
+    old = [fault for fault in asked.evidence.faults if fault.kind == "driver_too_old"]
+    if old:
+        said = next((fault.said for fault in old if fault.said), driver or "–")
+        return Judgement(
+            Verdict.FAIL,
+            msg("check.driver.too_old"),
+            None,
+            text(said),
+            msg("check.do.newer_driver"),
+            lines=lines_of(old, "kind", "said"),
+        )
     if driver is None:
         return not_read("nvidia-smi")
     if cuda is None:
@@ -206,7 +217,8 @@ def processes(asked: Asked) -> Judgement | None:
     evidence = asked.evidence
     if "processes" not in evidence.looked_for and not evidence.processes:
         return not_read("nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv")
-    computing = [process for process in evidence.processes if process.kind is None or "C" in process.kind]
+    # "C+G" is how Windows lists every window.
+    computing = [process for process in evidence.processes if process.kind in {None, "C"}]
     busy = [each for each in computing if each.memory_used_mib is None or each.memory_used_mib > asked.rule["most_mib"]]
     if not busy:
         return Judgement(Verdict.PASS, msg("check.processes.none"), text(0), text(len(computing)))

@@ -155,7 +155,8 @@ def state(asked: Asked) -> Judgement | None:
             ask=None if away else msg("check.ask.lost_gpu"),
             lines=(*lines_of(broken, "kind", "said"), *lines_of(ill, "state"))[:12],
         )
-    if not evidence.gpus:
+    # A log that merely lists GPUs does not show that they answer.
+    if not any(gpu.name or gpu.memory_total_mib is not None or gpu.temperature_c is not None for gpu in evidence.gpus):
         return not_read("nvidia-smi")
     erring = {
         label(gpu): tuple(

@@ -19,12 +19,12 @@ def _in_container(asked: Asked) -> bool:
 def processors(asked: Asked) -> Judgement | None:
     """As many processors as promised, by the tightest of what the machine has, the affinity and the group allow."""
     cpu, wanted = asked.evidence.cpu, asked.promised.cpus
-    expected = text(f"{wanted:g}") if wanted else None
+    expected = text(_count(wanted)) if wanted else None
     known = [value for value in (cpu.cpus, cpu.allowed_cpus, cpu.quota_cpus) if value] if cpu else []
     if cpu is None or not known:
         return not_read("nproc; lscpu; cat /sys/fs/cgroup/cpu.max", expected)
     have, lines = min(known), lines_of([cpu], "cpus", "allowed_cpus", "quota_cpus", "quota_unlimited")
-    measured = text(f"{have:g}")
+    measured = text(_count(have))
     limited = cpu.quota_cpus is not None or cpu.quota_unlimited is not None or cpu.allowed_cpus is not None
     if _in_container(asked) and not limited:
         return Judgement(
@@ -56,14 +56,18 @@ def processors(asked: Asked) -> Judgement | None:
     if each < asked.rule["least_per_gpu"]:
         return Judgement(
             Verdict.WARN,
-            msg("check.cpus.few_per_gpu", count=f"{each:g}"),
-            text(f"≥ {asked.rule['least_per_gpu'] * gpus:g}"),
+            msg("check.cpus.few_per_gpu", count=_count(each)),
+            text(f"≥ {_count(asked.rule['least_per_gpu'] * gpus)}"),
             measured,
             do,
             ask,
             lines,
         )
-    return Judgement(Verdict.PASS, msg("check.cpus.per_gpu", count=f"{each:g}"), None, measured, lines=lines)
+    return Judgement(Verdict.PASS, msg("check.cpus.per_gpu", count=_count(each)), None, measured, lines=lines)
+
+
+def _count(value: float) -> str:
+    return f"{value:.0f}" if value == int(value) else f"{value:.1f}"
 
 
 def steal(asked: Asked) -> Judgement | None:

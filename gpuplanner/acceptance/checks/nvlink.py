@@ -85,6 +85,8 @@ def _one_gpu(asked: Asked, links: list[NvLink], wanted: int | None, most: int) -
             return None
         return absent(absence(links[0], "active"), _STATUS, expected)
     if up == 0 and not (gpu is not None and is_module(gpu)) and (_by_bridge(asked) or not wanted):
+        if not wanted and len(asked.evidence.gpus) < 2:
+            return None
         if _divided(asked):
             return Judgement(Verdict.CANNOT_TELL, msg("check.nvlink.hidden_by_mig"), expected, lines=lines)
         return Judgement(

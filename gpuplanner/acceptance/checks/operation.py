@@ -124,6 +124,18 @@ def power_limit(asked: Asked) -> Judgement | None:
                 msg("check.ask.limits"),
                 lines,
             )
+        if gpu.power_limit_default_w is None:
+            # Boards of one name come with several defaults, so that the catalog's figure is only a hint.
+            fine = limit >= asked.rule["catalog_share"] * usual
+            return Judgement(
+                Verdict.PASS if fine else Verdict.WARN,
+                msg("check.as_expected") if fine else msg("check.power.below_catalog", share=percent(limit / usual)),
+                expected,
+                measured,
+                None if fine else msg("check.do.would_tell", command="nvidia-smi -q -d POWER"),
+                None if fine else msg("check.ask.limits"),
+                lines,
+            )
         if limit < asked.rule["fail_share"] * usual:
             return Judgement(
                 Verdict.FAIL,

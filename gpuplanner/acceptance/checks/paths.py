@@ -1,6 +1,7 @@
 """The paths between GPUs: whether NVLink joins those that it should, and whether they may reach each other's memory."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
 from gpuplanner.acceptance.gpu_traits import NVLINK, gpu_pairs, is_data_centre, is_divided, path_matrix
@@ -25,12 +26,15 @@ def topology(asked: Asked) -> Judgement | None:
     lines = lines_of([matrix], "paths", "devices")
     linked = [pair for pair, path in pairs.items() if NVLINK.match(path)]
     without = [pair for pair in pairs if pair not in linked]
+    mesh = _is_mesh(pairs)
     divided = any(is_divided(gpu) for gpu in evidence.gpus)
     wanted = bool(promised and promised.nvlink_lanes)
     do, ask = msg("check.do.nvlink"), msg("check.ask.nvlink")
     if wanted and promised is not None and not divided:
         expected = text(f"NV{promised.nvlink_lanes}")
         named = ", ".join(f"{one}–{other}" for one, other in without[:4])
+        if without and mesh == promised.nvlink_lanes:
+            return Judgement(Verdict.PASS, msg("check.topo.mesh"), expected, measured, lines=lines)
         if without and promised.link_is_bridge:
             if linked:
                 return Judgement(Verdict.PASS, msg("check.topo.pairs"), None, measured, lines=lines)
@@ -40,6 +44,8 @@ def topology(asked: Asked) -> Judgement | None:
         if without:
             return Judgement(Verdict.FAIL, msg("check.topo.missing", pairs=named), expected, measured, do, ask, lines)
         return Judgement(Verdict.PASS, msg("check.topo.all_linked"), expected, measured, lines=lines)
+    if linked and without and mesh and len(linked) > len(without):
+        return Judgement(Verdict.PASS, msg("check.topo.mesh"), None, measured, lines=lines)
     if linked and without and len(linked) > len(without):
         return Judgement(Verdict.WARN, msg("check.topo.some_missing"), None, measured, do, ask, lines)
     if linked and not without:
@@ -60,6 +66,17 @@ def topology(asked: Asked) -> Judgement | None:
     return Judgement(Verdict.PASS, msg("check.topo.pcie"), None, measured, lines=lines)
 
 
+def _is_mesh(pairs: Mapping[tuple[str, str], str]) -> int | None:
+    """How many links each GPU has, where all have the same number though not to every other (V100 in a cube mesh)."""
+    totals: Counter[str] = Counter()
+    for (one, other), path in pairs.items():
+        match = NVLINK.match(path)
+        for gpu in (one, other):
+            totals[gpu] += int(match[1]) if match else 0
+    counts = set(totals.values())
+    return counts.pop() if len(counts) == 1 else None
+
+
 def peer(asked: Asked) -> Judgement | None:
     """GPUs may read and write each other's memory."""
     evidence = asked.evidence
@@ -76,6 +93,16 @@ def peer(asked: Asked) -> Judgement | None:
     lines = lines_of(matrices, "paths", "devices")
     refused = _REFUSED & said.keys()
     kinds = [is_data_centre(gpu) for gpu in evidence.gpus]
+    if refused == {"NS"} and all(matrix.kind == "p2p" for matrix in matrices):
+        # A matrix that does not say of what: for NVLink alone "not supported" is right wherever there is none.
+        return Judgement(
+            Verdict.CANNOT_TELL,
+            msg("check.p2p.of_what"),
+            text("OK"),
+            measured,
+            msg("check.do.would_tell", command="nvidia-smi topo -p2p r"),
+            lines=lines,
+        )
     if refused:
         consumer = bool(kinds) and all(kind is False for kind in kinds)
         if consumer and refused <= {"GNS", "CNS", "NS"}:

@@ -1,5 +1,7 @@
 """The GPUs' PCIe links: width at any time, generation while data moves, replays, the window into memory."""
 
+import re
+
 from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
 from gpuplanner.acceptance.gpu_traits import gpus_on_bus, is_data_centre
 from gpuplanner.acceptance.saying import absence, absent, each_gpu, of_all, text
@@ -8,6 +10,9 @@ from gpuplanner.messages import msg
 from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.probe.evidence.paths import PciDevice
 
+_HALF = 8
+_HALF_IS_USUAL = re.compile(r"\b(?:T4|A10G|L40S)\b")
+"""Boards that clouds sell in slots of eight lanes, which DCGM tolerates."""
 _QUERY = "nvidia-smi -q | grep -A14 'GPU Link Info'"
 
 
@@ -24,7 +29,7 @@ def width(asked: Asked) -> Judgement | None:
         measured = text(f"×{now}")
         if now < most:
             return Judgement(
-                Verdict.FAIL,
+                Verdict.WARN if now >= _HALF and _HALF_IS_USUAL.search(gpu.name or "") else Verdict.FAIL,
                 msg("check.pcie.narrow"),
                 text(f"×{most}"),
                 measured,
