@@ -1,3 +1,4 @@
+import dataclasses
 import re
 from functools import partial
 
@@ -268,6 +269,23 @@ def test_a_button_keeps_the_focus_while_the_heading_changes(window):
     window.current_page().headingChanged.emit()
     assert window.top_bar._buttons[0] is button
     assert button.hasFocus()
+
+
+def test_a_heading_that_says_the_same_is_not_shown_again(window, monkeypatch):
+    """A page says that it changed with every entry that a person walks over."""
+    page, shown = window.current_page(), []
+    same = page.heading()
+    page.heading = lambda: same
+    page.headingChanged.emit()
+    monkeypatch.setattr(window.top_bar, "show_heading", shown.append)
+    page.headingChanged.emit()
+    assert shown == []
+    other = dataclasses.replace(same, note="changed")
+    page.heading = lambda: other
+    page.headingChanged.emit()
+    assert shown == [other]
+    window.top_bar.segmentChosen.emit("b")
+    assert shown == [other, other], "a click is answered, whatever the page makes of it"
 
 
 def test_the_status_bar_says_what_the_catalog_holds(session, window, qtbot):

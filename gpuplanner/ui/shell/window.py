@@ -22,7 +22,7 @@ from gpuplanner.ui.painting import painter_for
 from gpuplanner.ui.palette.items import PaletteProvider
 from gpuplanner.ui.palette.search import PaletteSearch
 from gpuplanner.ui.palette.view import PaletteView
-from gpuplanner.ui.places import Context, Location, Page, Place
+from gpuplanner.ui.places import Context, Heading, Location, Page, Place
 from gpuplanner.ui.settings import WINDOW
 from gpuplanner.ui.shell.drop_veil import DropVeil
 from gpuplanner.ui.shell.geometry import KeptGeometry
@@ -202,6 +202,7 @@ class Window(QWidget):
             keys = QShortcut(QKeySequence(PLACE_KEYS.format(number=number)), self)
             keys.activated.connect(lambda wanted=place_id: self.go(Location(wanted)))
         self._page_keys: list[QShortcut] = []
+        self._heading: tuple[Page, Heading] | None = None
 
     # --- Pages --------------------------------------------------------------------------------------------------------
 
@@ -253,6 +254,10 @@ class Window(QWidget):
         if self._stack.currentWidget() is not page:
             return
         heading = page.heading()
+        if (page, heading) == self._heading:
+            # A page says so with every entry that is walked over; buttons and keys stay as they are.
+            return
+        self._heading = (page, heading)
         self.top_bar.show_heading(heading)
         for keys in self._page_keys:
             keys.setEnabled(False)
@@ -268,6 +273,8 @@ class Window(QWidget):
 
     def _choose_segment(self, segment_id: str) -> None:
         page = self.current_page()
+        # The bar shows what was clicked, whatever the page makes of it.
+        self._heading = None
         if page is not None:
             page.choose_segment(segment_id)
 
