@@ -19,7 +19,7 @@ _JOB = re.compile(r"^([\w.-]{1,60}): \(groupid=\d{1,5}, jobs=\d{1,5}\): err=")
 _RATE = re.compile(
     r"^ {1,4}(read|write): IOPS=(\d{1,9}(?:\.\d{1,3})?)([kM]?), BW=\S{1,20} \((\d{1,9}(?:\.\d{1,3})?)([kMG]?)B/s\)"
 )
-_LATENCY = re.compile(r"^ {1,6}lat \((nsec|usec|msec)\): .{0,60}avg= ?(\d{1,12}(?:\.\d{1,4})?)")
+_LATENCY = re.compile(r"^ {1,6}lat \((nsec|usec|msec)\): .{0,60}avg= ?(\d{1,12}(?:\.\d{1,4})?)(?!\d)")
 _PERCENTILES = re.compile(r"^ {1,6}(?:clat|lat) percentiles \((nsec|usec|msec)\):")
 _P99 = re.compile(r"\| *99\.00th=\[ {0,12}(\d{1,12})\]")
 _TO_US = {"nsec": 1e-3, "usec": 1.0, "msec": 1e3}

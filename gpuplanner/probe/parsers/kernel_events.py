@@ -43,7 +43,7 @@ _XID_SEVERITY = re.compile(r"\b(Nonfatal|Fatal) {1,8}XC\d")
 _SXID = re.compile(rf"SXid \(PCI:(?P<bus>{_BUS})\): (?P<code>\d{{1,9}})\b(?:, (?P<severity>Non-fatal|Fatal)\b)?")
 _SENDER = re.compile(rf"(?:received|from|agent)[: ]{{1,3}}({_BUS})")
 _FIRST_BUS = re.compile(rf"(?<![\w:])({_BUS})(?![\w.:]*:\d)|PCI:({_BUS})")
-_KILLED = re.compile(r"Kill(?:ed)? process (?P<pid>\d{1,10})(?:,? \((?P<process>[^)\n]{1,120})\))?")
+_KILLED = re.compile(r"Kill(?:ed)? process (?P<pid>\d{1,10})(?!\d)(?:,? \((?P<process>[^)\n]{1,120})\))?")
 
 EVENTS: tuple[Sentence, ...] = (
     Sentence("xid", ("NVRM: Xid (",), _XID),

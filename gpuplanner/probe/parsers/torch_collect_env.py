@@ -19,7 +19,7 @@ _ROW = re.compile(r"^\s{0,40}([A-Z][\w /]{1,40}?)\s{0,10}: {0,40}(.{0,200}?)\s{0
 _GPU = re.compile(r"^(?:\s{0,40}GPU models and configuration\s{0,10}: )?\s{0,40}GPU (\d{1,4}): (.{1,200}?)\s{0,80}$")
 _HIP_GPU = re.compile(r"^(\S.{1,100}?) \((gfx\w{1,10})[^)]{0,60}\)$")
 """With ROCm it prints the first GPU alone, without its number."""
-_CUDNN = re.compile(r"libcudnn(?:_\w{1,40})?\.so\.(\d{1,2}(?:\.\d{1,3}){1,3})")
+_CUDNN = re.compile(r"libcudnn(?:_\w{1,40})?\.so\.(\d{1,2}(?:\.\d{1,3}){1,3})(?!\d)")
 _PIP = re.compile(r"^\s{0,40}\[pip\d?\] ([A-Za-z0-9_.-]{1,80})==(\S{1,60})$")
 _CONDA = re.compile(r"^\s{0,40}\[conda\] ([A-Za-z0-9_.-]{1,80}) {1,60}(\d\S{0,60})")
 _PLATFORM = re.compile(r"^Linux-(.{1,100}?)-(?:x86_64|aarch64|ppc64le|arm64|riscv64)-with")
