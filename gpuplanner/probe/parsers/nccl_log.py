@@ -49,9 +49,9 @@ def recognise(output: Output) -> int:
     if "NCCL INFO " not in output.text and "NCCL WARN " not in output.text:
         return NO
     for line in output.lines:
-        if "NCCL " in line.text and (match := _LINE.search(line.text)):
-            if match[2] == "WARN" or _KNOWN.search(match["said"]):
-                return CERTAIN
+        match = _LINE.search(line.text) if "NCCL " in line.text else None
+        if match and (match[2] == "WARN" or _KNOWN.search(match["said"])):
+            return CERTAIN
     return NO
 
 
