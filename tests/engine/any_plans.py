@@ -23,7 +23,8 @@ from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.machines import machine_of
 from gpuplanner.figures import Figure
 from gpuplanner.messages import InputError, Language, Translator
-from gpuplanner.workload.plan import MOST_GPUS, Constraints, MachineChoice, Plan
+from gpuplanner.workload.machine_counts import MOST_GPUS
+from gpuplanner.workload.plan import Constraints, MachineChoice, Plan
 from gpuplanner.workload.serving import Serving
 
 PLANS_EACH = 120

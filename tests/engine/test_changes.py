@@ -8,8 +8,8 @@ from gpuplanner.engine.estimate import Fit
 from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.machines import bare, choice_of, machine_of
 from gpuplanner.messages import Language, Translator
-from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.machine_counts import MOST_GPUS
+from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan
 from gpuplanner.workload.precision import KvPrecision, WeightPrecision
 from gpuplanner.workload.serving import Serving

@@ -20,7 +20,7 @@ from tests.benchmarks.measuring import REFERENCE_PER_S, reference_per_s
 COLD = """
 import sys, time
 from PySide6.QtCore import QEvent, QObject, QTimer
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPushButton
 from gpuplanner.ui.application import Session
 from gpuplanner.ui.settings import MemorySettings
 from gpuplanner.ui.theme import Dresser
@@ -206,7 +206,9 @@ def test_the_dialog_copies_and_sends_nothing(appearance, qtbot):
     dialog = CrashDialog(appearance, details(fault()))
     qtbot.addWidget(dialog)
     dialog.show()
-    assert dialog.focusWidget().text() == "Go on", "Enter and Space close it"
+    focused = dialog.focusWidget()
+    assert isinstance(focused, QPushButton)
+    assert focused.text() == "Go on", "Enter and Space close it"
     dialog.copy.click()
     assert "the pipe broke" in QGuiApplication.clipboard().text()
 

@@ -273,7 +273,8 @@ def test_a_button_keeps_the_focus_while_the_heading_changes(window):
 
 def test_a_heading_that_says_the_same_is_not_shown_again(window, monkeypatch):
     """A page says that it changed with every entry that a person walks over."""
-    page, shown = window.current_page(), []
+    page = window.current_page()
+    shown: list[object] = []
     same = page.heading()
     page.heading = lambda: same
     page.headingChanged.emit()

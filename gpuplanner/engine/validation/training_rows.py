@@ -25,8 +25,8 @@ from gpuplanner.engine.validation.rows import Row, ValidationContext
 from gpuplanner.facts import Fact, Known, Source
 from gpuplanner.messages import InputError, msg
 from gpuplanner.units import GB, GIB, Unit
-from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.machine_counts import MOST_GPUS, MOST_PER_NODE
+from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.precision import ComputePrecision, WeightPrecision
 from gpuplanner.workload.training import (
     AttentionKernel,
