@@ -181,8 +181,8 @@ class _Session:
             await self._in.drain()
 
     async def _lines(self) -> AsyncIterator[bytes]:
-        """Lines as they come; one that grows beyond any frame is somebody's flood, and is thrown away."""
-        held, flooded = bytearray(), False
+        """Lines as they come, until one grows beyond any frame: that is a flood, which need never end."""
+        held = bytearray()
         while True:
             piece = await self._piece()
             if not piece:
@@ -190,14 +190,11 @@ class _Session:
             *ended, rest = piece.split(b"\n")
             for part in ended:
                 held += part
-                if not flooded:
-                    yield bytes(held) + b"\n"
+                yield bytes(held) + b"\n"
                 held.clear()
-                flooded = False
             held += rest
-            if len(held) > LONGEST_FRAME:
-                held.clear()
-                flooded = True
+            if len(held) > (LONGEST_FRAME if self._answered else MOST_NOISE):
+                return
 
     async def _piece(self) -> bytes:
         """The next bytes; none at the end, or when the machine has said nothing for too long."""

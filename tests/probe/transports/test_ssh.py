@@ -304,6 +304,33 @@ def test_a_host_that_floods_is_given_up(start, tmp_path):
     assert time.monotonic() - began < 20
 
 
+def test_a_host_that_floods_without_ever_ending_a_line_is_given_up(start, tmp_path):
+    flood = tmp_path / "flood"
+    flood.write_text("#!/bin/sh\nexec cat /dev/zero\n")
+    flood.chmod(0o755)
+    server = start(settings={"ForceCommand": str(flood)})
+    began = time.monotonic()
+    assert refused(SshTransport("node", extra=server.client())).id == "probe.ssh.no_shell"
+    assert time.monotonic() - began < 15
+
+
+def test_a_flood_without_lines_after_the_shell_answered_ends_the_run(start, tmp_path, monkeypatch):
+    monkeypatch.setattr("gpuplanner.probe.transports.ssh.LONGEST_FRAME", 1_000_000)
+    flood = tmp_path / "flood"
+    flood.write_text(
+        "#!/bin/sh\n"
+        'echo "$(echo "$SSH_ORIGINAL_COMMAND" | grep -o "gpuplanner-[0-9a-f]*" | head -1) python"\n'
+        "exec cat /dev/zero\n"
+    )
+    flood.chmod(0o755)
+    server = start(settings={"ForceCommand": str(flood)})
+    events: list[Event] = []
+    made = run(SshTransport("node", extra=server.client()), ECHO, told=events.append)
+    assert not made.whole
+    assert [type(event) for event in events] == [Lost]
+
+
+
 def test_a_host_that_lets_nobody_run_anything(start):
     server = start(settings={"ForceCommand": "echo This account is currently not available."})
     assert refused(SshTransport("node", extra=server.client())).id == "probe.ssh.no_shell"
