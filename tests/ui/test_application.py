@@ -6,6 +6,7 @@ import sys
 import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
+from PySide6.QtWidgets import QPushButton
 
 from gpuplanner.messages import InputError, msg
 from gpuplanner.store.settings import THEME
@@ -20,7 +21,7 @@ from tests.benchmarks.measuring import REFERENCE_PER_S, reference_per_s
 COLD = """
 import sys, time
 from PySide6.QtCore import QEvent, QObject, QTimer
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication
 from gpuplanner.ui.application import Session
 from gpuplanner.ui.settings import MemorySettings
 from gpuplanner.ui.theme import Dresser
