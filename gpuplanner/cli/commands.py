@@ -132,21 +132,21 @@ def _presets(parser: Parser, text: Text) -> None:
 
 def _seconds(given: str) -> float:
     """How long is watched: more than nothing and at most a week."""
-    return _between(given, 0.1, 604_800)
+    return _between(given, 604_800)
 
 
 def _interval(given: str) -> float:
     """Seconds between two samples: at most ten a second, and often enough to see that the machine is there."""
-    return _between(given, 0.1, 10)
+    return _between(given, 10)
 
 
-def _between(given: str, least: float, most: float) -> float:
+def _between(given: str, most: int) -> float:
     try:
         seconds = float(given)
     except ValueError:
         seconds = -1
-    if not least <= seconds <= most:
-        raise refused(msg("cli.not_seconds", given=shortened(given, 40), least=f"{least:g}", most=f"{most:,g}"))
+    if not 0.1 <= seconds <= most:
+        raise refused(msg("cli.not_seconds", given=shortened(given, 40), most=f"{most:,}"))
     return seconds
 
 

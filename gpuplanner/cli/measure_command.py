@@ -16,7 +16,7 @@ from gpuplanner.probe.results import Run
 from gpuplanner.probe.running import read
 from gpuplanner.probe.there.measure import MOST_BYTES
 from gpuplanner.probe.transports import Event, Lost
-from gpuplanner.units import Display, Unit, show, show_bytes
+from gpuplanner.units import Display, Unit, percent, show, show_bytes
 
 _YES = frozenset({"y", "yes", "是", "好"})
 
@@ -69,7 +69,7 @@ def _measured(options: argparse.Namespace, context: Context) -> tuple[Run, Measu
 
     def progress(step: Measuring) -> None:
         gpu = "" if step.gpu is None else f"GPU {step.gpu} "
-        print(f"{step.share:4.0%} {gpu}{_name(step.what, context)}", file=sys.stderr)
+        print(f"{percent(step.share):>4} {gpu}{_name(step.what, context)}", file=sys.stderr)
 
     work = measure(runner, told, progress, measured, even_if_busy=options.even_if_busy)
     run = until_interrupted(work)

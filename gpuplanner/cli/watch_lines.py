@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from gpuplanner.cli.columns import cells
 from gpuplanner.cli.context import Context
 from gpuplanner.probe.telemetry import Reading, reasons_of
+from gpuplanner.units import PERCENT, Shown
 
 NONE = "–"
 _COLUMNS = (
     # Message of the heading, value, unit, cells.
-    ("use", "utilization_percent", "%", 6),
+    ("use", "utilization_percent", PERCENT, 6),
     ("memory", "memory_used_mib", "MiB", 13),
     ("clock_sm", "clock_sm_mhz", "MHz", 10),
     ("clock_memory", "clock_memory_mhz", "MHz", 10),
@@ -24,7 +25,7 @@ _COLUMNS = (
 HELD = frozenset(value for _, value, unit, _ in _COLUMNS if unit == "GB/s")
 """Values that are asked once a second: between two looks the last one is shown."""
 _HOST = (
-    ("host_cpu", "cpu_percent", "%"),
+    ("host_cpu", "cpu_percent", PERCENT),
     ("host_memory", "memory_used_mib", "MiB"),
     ("host_disk_read", "disk_read_mb_per_s", "MB/s"),
     ("host_disk_written", "disk_written_mb_per_s", "MB/s"),
@@ -79,9 +80,9 @@ def json_line(reading: Reading) -> str:
 
 def _number(value: float, unit: str) -> str:
     if unit == "GB/s":
-        return f"{value / 1e3:,.1f} {unit}"
+        return str(Shown(f"{value / 1e3:,.1f}", unit))
     digits = f"{value:,.1f}" if unit in {"W", "MB/s"} else f"{value:,.0f}"
-    return f"{digits} {unit}".strip()
+    return str(Shown(digits, unit))
 
 
 def _right(text: str, width: int) -> str:
