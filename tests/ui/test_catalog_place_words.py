@@ -11,6 +11,7 @@ from gpuplanner.facts import Basis, Density, Direction, Fact, Known, MemoryKind,
 from gpuplanner.messages import msg
 from gpuplanner.store.settings import CURRENCY, LANGUAGE
 from gpuplanner.ui.catalog_place.details import Details, details_of
+from gpuplanner.ui.catalog_place.fact_list import FactList, Line
 from gpuplanner.ui.catalog_place.fact_words import FactWords
 from gpuplanner.ui.catalog_place.marks import Mark, entry_mark, mark_of
 from gpuplanner.ui.catalog_place.model_details import model_groups
@@ -319,3 +320,12 @@ def test_what_a_network_does_for_an_image_is_shown(shipped_catalog):
     rows = [row for group in model_groups(shipped_catalog.models["torchvision/resnet50"]) for row in group.rows]
     assert NumberRow(msg("catalogui.model.flop"), 8.22e9, Unit.FLOP, msg("catalogui.model.flop.note")) in rows
     assert WordRow(msg("catalogui.model.image"), msg("catalogui.model.pixels", width=224, height=224)) in rows
+
+
+def test_facts_are_not_laid_out_for_no_width_at_all(appearance, qtbot):
+    """Layouts ask so before they are placed; with every text wrapped it costs as much as the page itself."""
+    facts = FactList(appearance, msg("catalogui.facts"))
+    qtbot.addWidget(facts)
+    facts.resize(300, 400)
+    facts.set_items([Line("Memory bandwidth", "2,039 GB/s", "HBM2e, as its datasheet says it")])
+    assert facts.heightForWidth(0) == facts.heightForWidth(300)

@@ -148,7 +148,8 @@ class FactList(KeyboardFocus, QWidget):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        placed = self._at_width(width)
+        # A layout that was not placed yet asks for no width at all, at which every text would be wrapped.
+        placed = self._at_width(width if width > 0 else self.width())
         return int(placed[-1].area.bottom() + 1) if placed else 0
 
     def sizeHint(self) -> QSize:
