@@ -13,10 +13,11 @@ test:
 	@sh packaging/setup.sh test
 	@sh packaging/check.sh test $(ARGS)
 
-# Plans at the limits of their fields and damaged stores, many more of each than `make test` tries (an hour or so).
+# Plans at the limits of their fields, damaged stores and damaged outputs of tools (the corpus beside the checkout, where
+# it is there), many more of each than `make test` tries (an hour or so).
 fuzz:
 	@sh packaging/setup.sh test
-	@GPUPLANNER_FUZZ=$${GPUPLANNER_FUZZ:-40} $(IN) -m pytest -q tests/engine/test_corners.py tests/store/test_damage.py $(ARGS)
+	@GPUPLANNER_FUZZ=$${GPUPLANNER_FUZZ:-40} $(IN) -m pytest -q tests/engine/test_corners.py tests/store/test_damage.py tests/probe/test_any_text.py $(ARGS)
 
 lint:
 	@sh packaging/setup.sh test

@@ -1,6 +1,8 @@
 """No text makes a parser fail or hang: own recordings cut, doubled, shuffled and with random bytes in them."""
 
+import os
 import random
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,14 @@ from gpuplanner.probe.output import Output
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "probe"
 FILES = sorted(str(path.relative_to(DATA)) for path in DATA.rglob("*") if path.is_file() and path.suffix != ".yaml")
-FEW = settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus"
+"""Beside the checkout, where it lies; only the long run (`make fuzz`) goes over it."""
+LONG = int(os.environ.get("GPUPLANNER_FUZZ", "0"))
+OF_THE_CORPUS = sorted(path for path in CORPUS.glob("*/*") if path.is_file()) if LONG else []
+LARGEST_BYTES = 2_000_000
+"""Of a recording that is mutated: above that it is the time of reading it that is measured."""
+LONGEST_S = 2.0
+FEW = settings(max_examples=max(6, LONG), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def mutated(content: bytes, seed: int) -> bytes:
@@ -45,6 +54,17 @@ def mutated(content: bytes, seed: int) -> bytes:
 @FEW
 def test_a_damaged_recording_is_read_or_left(file: str, seed: int) -> None:
     inspect(Output.of(mutated((DATA / file).read_bytes(), seed), file))
+
+
+if OF_THE_CORPUS:
+
+    @pytest.mark.parametrize("path", OF_THE_CORPUS, ids=lambda path: f"{path.parent.name}/{path.name}")
+    def test_a_damaged_output_of_the_corpus_is_read_or_left_in_time(path: Path) -> None:
+        content = path.read_bytes()[:LARGEST_BYTES]
+        for seed in range(LONG):
+            began = time.process_time()
+            inspect(Output.of(mutated(content, seed), path.name)).evidence.as_data()
+            assert time.process_time() - began < LONGEST_S, f"seed {seed}"
 
 
 @given(content=st.binary(max_size=2_000))
