@@ -23,7 +23,6 @@ REQUIRED: Dict[str, Tuple[Any, ...]] = {
     "cuDevicePrimaryCtxRetain": (P, I),
     "cuDevicePrimaryCtxRelease_v2": (I,),
     "cuCtxSetCurrent": (P,),
-    "cuMemGetInfo_v2": (P, P),
     "cuMemAlloc_v2": (P, S),
     "cuMemFree_v2": (D,),
     "cuMemHostAlloc": (P, S, U),
@@ -63,7 +62,7 @@ REASONS = {
 """Codes of cuda.h, "CUresult", in words."""
 ENDS_CONTEXT = ("ecc_error", "gpu_fault", "unknown", "device_unavailable")
 """After one of these nothing works in the context any more."""
-_CAPABILITY_MAJOR, _CAPABILITY_MINOR, _MULTIPROCESSORS, _INTEGRATED = 75, 76, 16, 18
+_CAPABILITY_MAJOR, _CAPABILITY_MINOR, _MULTIPROCESSORS = 75, 76, 16
 _NON_BLOCKING = 1
 REPETITIONS = 10
 ROUNDS = 5
@@ -154,7 +153,6 @@ class Device:
         self.bus_id = bus.value.decode("ascii", "replace").lower()
         self.capability = (self._attribute(_CAPABILITY_MAJOR), self._attribute(_CAPABILITY_MINOR))
         self.multiprocessors = self._attribute(_MULTIPROCESSORS)
-        self.integrated = bool(self._attribute(_INTEGRATED))
         total = ctypes.c_size_t()
         driver.call("cuDeviceTotalMem_v2", ctypes.byref(total), self._handle)
         self.memory_bytes = total.value
@@ -183,12 +181,6 @@ class Device:
     def use(self) -> None:
         """Make its context that of this thread."""
         self._driver.call("cuCtxSetCurrent", self.context)
-
-    def free_bytes(self) -> int:
-        """Memory of the GPU that nobody has."""
-        free, total = ctypes.c_size_t(), ctypes.c_size_t()
-        self._driver.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
-        return free.value
 
     def memory(self, size: int) -> int:
         """A buffer on the GPU: its address."""

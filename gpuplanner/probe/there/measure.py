@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from functools import partial
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from gpuplanner.probe.there.collect import Tell
 from gpuplanner.probe.there.conditions import Conditions
@@ -259,6 +259,7 @@ class Measuring:
 
     def _together(self, pairs: List[Tuple[Device, Device]]) -> None:
         """Copies between each two GPUs, and the all-reduce of all."""
+        _on(_ALLOWED)
         buffers: Dict[int, int] = {}
 
         def prepare(device: Device) -> None:
@@ -365,12 +366,20 @@ def _near(bus_id: str) -> None:
         with open("/sys/bus/pci/devices/%s/local_cpulist" % bus_id) as file:
             parts = [part.split("-") for part in file.read().strip().split(",")]
         near = {cpu for part in parts for cpu in range(int(part[0]), int(part[-1]) + 1)}
-        os.sched_setaffinity(0, near & _ALLOWED or _ALLOWED)
-    except (AttributeError, OSError, ValueError):
+    except (OSError, ValueError):
+        near = set()
+    _on(near & _ALLOWED or _ALLOWED)
+
+
+def _on(processors: Set[int]) -> None:
+    try:
+        os.sched_setaffinity(0, processors)
+    except (AttributeError, OSError):
+        # Not every system lets a thread choose.
         return
 
 
-_ALLOWED = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+_ALLOWED: Set[int] = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 
 
 def measure(job: Dict[str, Any], tell: Tell, stop: threading.Event) -> bool:
