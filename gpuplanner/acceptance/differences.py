@@ -26,7 +26,8 @@ CONFIGURATION = (
 """What does not change by itself."""
 COUNTERS = (
     "ecc_corrected_aggregate", "ecc_uncorrected_aggregate", "ecc_uncorrected_volatile",
-    "ecc_sram_uncorrected_aggregate", "remapped_correctable", "remapped_uncorrectable", "retired_single_bit", "retired_double_bit", "pcie_replays",
+    "ecc_sram_uncorrected_aggregate",
+    "remapped_correctable", "remapped_uncorrectable", "retired_single_bit", "retired_double_bit", "pcie_replays",
 )  # fmt: skip
 """What only grows, and should not."""
 _HOST: Mapping[str, tuple[str, ...]] = {

@@ -23,7 +23,7 @@ _ABSENT: Mapping[Lacking, Message] = {
 
 def text(value: object) -> Message:
     """A value of a machine, or a number with its unit, as it stands."""
-    return msg("check.text", text=shortened(str(value), 200))
+    return msg("check.text", text=shortened(str(value), 200) or "–")
 
 
 def not_read(command: str, expected: Message | None = None) -> Judgement:

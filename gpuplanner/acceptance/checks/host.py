@@ -51,7 +51,9 @@ def processors(asked: Asked) -> Judgement | None:
         )
     gpus = len(asked.evidence.gpus)
     if not gpus:
-        return Judgement(Verdict.CANNOT_TELL, msg("check.nothing_promised"), None, measured, lines=lines)
+        return Judgement(
+            Verdict.CANNOT_TELL, msg("check.nothing_promised"), None, measured, msg("check.do.promise"), lines=lines
+        )
     each = have / gpus
     if each < asked.rule["least_per_gpu"]:
         return Judgement(
@@ -188,7 +190,9 @@ def memory(asked: Asked) -> Judgement | None:
         return Judgement(verdict, reason, expected, measured, ask=None if fine else ask, lines=lines)
     sizes = [gpu.memory_total_mib for gpu in asked.evidence.gpus if gpu.memory_total_mib]
     if not sizes:
-        return Judgement(Verdict.CANNOT_TELL, msg("check.nothing_promised"), None, measured, lines=lines)
+        return Judgement(
+            Verdict.CANNOT_TELL, msg("check.nothing_promised"), None, measured, msg("check.do.promise"), lines=lines
+        )
     least = sum(sizes) * MIB * asked.rule["gpu_memory_factor"]
     if have < least:
         return Judgement(Verdict.WARN, msg("check.ram.less_than_gpus"), _gib(least), measured, ask=ask, lines=lines)

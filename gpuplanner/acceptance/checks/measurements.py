@@ -103,6 +103,7 @@ def memory_copies(asked: Asked) -> Judgement | None:
                 msg("check.rate.counting_unknown"),
                 None,
                 text(f"{row.gb_per_s:.1f} GB/s"),
+                do=msg("check.do.would_tell", command="nvbandwidth"),
                 lines=lines_of([row], "gb_per_s"),
             )
         else:

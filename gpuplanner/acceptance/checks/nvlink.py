@@ -6,8 +6,9 @@ from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
 from gpuplanner.acceptance.gpu_traits import NVLINK, gpu_pairs, is_divided, is_module, path_matrix
 from gpuplanner.acceptance.saying import absence, absent, not_read, of_all, text
 from gpuplanner.acceptance.verdicts import Verdict
-from gpuplanner.messages import msg
+from gpuplanner.messages import Message, msg
 from gpuplanner.probe.evidence.gpu import Gpu, NvLink
+from gpuplanner.probe.evidence.record import Seen
 from gpuplanner.units import percent
 
 _STATUS, _ERRORS = "nvidia-smi nvlink -s", "nvidia-smi nvlink -e"
@@ -47,6 +48,12 @@ def _divided(asked: Asked) -> bool:
     return any(is_divided(gpu) for gpu in asked.evidence.gpus) or bool(asked.evidence.mig_devices)
 
 
+def _hidden(expected: Message | None, lines: tuple[Seen, ...] = ()) -> Judgement:
+    return Judgement(
+        Verdict.CANNOT_TELL, msg("check.nvlink.hidden_by_mig"), expected, do=msg("check.do.without_mig"), lines=lines
+    )
+
+
 def lanes(asked: Asked) -> Judgement | None:
     """As many links up as this GPU has, and none of them inactive."""
     wanted = _lanes(asked)
@@ -60,7 +67,7 @@ def lanes(asked: Asked) -> Judgement | None:
         if not wanted:
             return None
         if _divided(asked):
-            return Judgement(Verdict.CANNOT_TELL, msg("check.nvlink.hidden_by_mig"), expected)
+            return _hidden(expected)
         return _from_matrix(asked, wanted) or not_read(_STATUS, expected)
     counts = {name: sum(link.active is True for link in each) for name, each in links.items()}
     most = max(counts.values())
@@ -80,7 +87,7 @@ def _one_gpu(asked: Asked, links: list[NvLink], wanted: int | None, most: int) -
     expected = text(wanted or up + down if not whole else wanted or "–")
     if up == down == 0:
         if (gpu is not None and is_divided(gpu)) or _divided(asked):
-            return Judgement(Verdict.CANNOT_TELL, msg("check.nvlink.hidden_by_mig"), expected, lines=lines)
+            return _hidden(expected, lines)
         if not wanted:
             return None
         return absent(absence(links[0], "active"), _STATUS, expected)
@@ -88,7 +95,7 @@ def _one_gpu(asked: Asked, links: list[NvLink], wanted: int | None, most: int) -
         if not wanted and len(asked.evidence.gpus) < 2:
             return None
         if _divided(asked):
-            return Judgement(Verdict.CANNOT_TELL, msg("check.nvlink.hidden_by_mig"), expected, lines=lines)
+            return _hidden(expected, lines)
         return Judgement(
             Verdict.WARN,
             msg("check.nvlink.no_bridge"),
@@ -100,7 +107,7 @@ def _one_gpu(asked: Asked, links: list[NvLink], wanted: int | None, most: int) -
         )
     do, ask = msg("check.do.nvlink"), msg("check.ask.nvlink")
     if _divided(asked) and up == 0:
-        return Judgement(Verdict.CANNOT_TELL, msg("check.nvlink.hidden_by_mig"), expected, lines=lines)
+        return _hidden(expected, lines)
     if down:
         reason = msg("check.nvlink.all_inactive") if up == 0 else msg("check.nvlink.inactive", count=down)
         return Judgement(Verdict.FAIL, reason, expected, text(up), do, ask, lines)
@@ -148,7 +155,7 @@ def speed(asked: Asked) -> Judgement | None:
         if not wanted:
             return None
         if _divided(asked):
-            return Judgement(Verdict.CANNOT_TELL, msg("check.nvlink.hidden_by_mig"))
+            return _hidden(None)
         return not_read(_STATUS)
     fastest = max(link.gb_per_s or 0 for each in links.values() for link in each)
     found = []

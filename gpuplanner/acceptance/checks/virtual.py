@@ -68,7 +68,14 @@ def kind(asked: Asked) -> Judgement | None:
     if told.kind in _AS_GOOD[wanted]:
         return Judgement(Verdict.PASS, msg("check.as_expected"), expected, measured, lines=told.lines)
     if told.kind == "desktop":
-        return Judgement(Verdict.CANNOT_TELL, msg("check.virt.desktop"), expected, measured, lines=told.lines)
+        return Judgement(
+            Verdict.CANNOT_TELL,
+            msg("check.virt.desktop"),
+            expected,
+            measured,
+            msg("check.do.would_tell", command="systemd-detect-virt"),
+            lines=told.lines,
+        )
     return Judgement(
         Verdict.FAIL, msg("check.virt.other"), expected, measured, ask=msg("check.ask.virtual"), lines=told.lines
     )
