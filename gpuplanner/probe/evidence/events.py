@@ -26,8 +26,9 @@ FaultKind = Literal[
 class KernelEvent(Record):
     """A line of the kernel's log that bears on a GPU, a switch or a link.
 
-    `code`: of an Xid or SXid. `when`: the time as printed. `fatal`: where an SXid says so. `pid`, `process`: of an
-    Xid's program where the line names one.
+    `code`: of an Xid or SXid. `when`: the time as printed, the first of `count` lines that differ in it alone. `fatal`:
+    where an SXid, an Xid of NVLink or an error of PCIe says so. `pid`, `process`: of an Xid's program, or of what was
+    killed, where the line names one.
     """
 
     kind: Literal["xid", "sxid", "aer", "oom", "off_bus", "nvrm", "link", "thermal", "mce", "io_error", "flap"]

@@ -55,7 +55,10 @@ class CollectiveRow(Record):
 
 
 class CollectiveRun(Record):
-    """A whole run: who took part, and its rows. `average_bus_gb_per_s`: nccl-tests' own mean over all sizes."""
+    """A whole run: who took part, and its rows. `average_bus_gb_per_s`: nccl-tests' own mean over all sizes.
+
+    `gpu_names`: each name once. `hosts`: None where not every rank is listed.
+    """
 
     collective: str | None = None
     ranks: int | None = None

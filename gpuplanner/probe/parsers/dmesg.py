@@ -16,13 +16,16 @@ from gpuplanner.probe.parsers.nvidia_values import version
 from gpuplanner.probe.values import Reading
 
 _ISO = r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:[+-]\d{2}:?\d{2}|Z)?"
-_SYSLOG = r"[A-Z][a-z]{2} {1,2}\d{1,2} \d{2}:\d{2}:\d{2}(?:\.\d{1,9})?"
+_SYSLOG = (
+    r"(?:[A-Z][a-z]{2} {1,2}\d{1,2} \d{2}:\d{2}:\d{2}(?:\.\d{1,9})?"
+    r"|[A-Z][a-z]{2} \d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(?:\.\d{1,9})? [A-Z]{1,5})"
+)
 _KERNEL = re.compile(
     rf"^(?:<\d{{1,3}}>|[a-z]{{3,8}} {{0,3}}:[a-z]{{3,6}} {{0,3}}: )?"
     rf"(?:\[ {{0,12}}(?P<seconds>\d{{1,12}}\.\d{{6}})\](?:\[ {{0,4}}[TC]\d{{1,8}}\])? "
     rf"|\[(?P<date>[A-Z][a-z]{{2}} [A-Z][a-z]{{2}} {{1,2}}\d{{1,2}} \d{{2}}:\d{{2}}:\d{{2}} \d{{4}})\] "
     rf"|(?P<iso>{_ISO}) (?!\S{{1,64}} [\w.-]{{1,40}}(?:\[\d{{1,9}}\])?: )"
-    rf"|(?P<logged>{_ISO}|{_SYSLOG}) \S{{1,64}} kernel: "
+    rf"|(?P<logged>{_ISO}|{_SYSLOG}) \S{{1,64}} kernel: (?:\[ {{0,12}}\d{{1,12}}\.\d{{6}}\] )?"
     rf"|\d{{1,4}},\d{{1,12}},(?P<microseconds>\d{{1,16}}),[-c+];)"
 )
 _OF_DAEMON = re.compile(rf"^(?P<logged>{_ISO}|{_SYSLOG}) \S{{1,64}} [\w@./-]{{1,60}}(?:\[\d{{1,9}}\])?: ")
