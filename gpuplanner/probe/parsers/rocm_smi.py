@@ -21,12 +21,12 @@ _CARD_KEY = re.compile(r"^card(\d{1,4})$")
 _TITLE = re.compile(r"ROCm System Management Interface")
 _CSV = re.compile(r"^device,.{1,4000}\((?:C|W|%|B)\)")
 _ROW = re.compile(r"^GPU\[(\d{1,4})\]\s{1,10}: (.{1,80}?)(?::\s{1,10}| {0,2}\t{1,4})(.{1,200}?)\s{0,40}$")
-_TABLE_ROW = re.compile(r"^(\d{1,4})\s{1,20}(?=.{0,120}\d(?:°C|c|W)\s)(.{10,200})$")
+_TABLE_ROW = re.compile(r"^(\d{1,4})\s{1,20}(?=.{0,120}(?:\d(?:°C|c|W)\s|0x[0-9a-f]{4},))(.{10,200})$")
 _MODEL = re.compile(r"\[?(0x[0-9a-f]{4})\b(?: :|,)")
 _TEMPERATURE = re.compile(r"(\d{1,3}(?:\.\d{1,2})?)°?[cC](?=\s)")
 _POWER = re.compile(r"(\d{1,5}(?:\.\d{1,2})?)W(?=\s)")
 _CLOCK = re.compile(r"(\d{1,5})M[Hh]z(?=\s)")
-_PERCENT = re.compile(r"(\d{1,3})%(?=\s|$)")
+_BUSY = re.compile(r"\s(\d{1,3})%\s{0,40}$")
 _NAME_BELOW = re.compile(r"^\s{2,20}(\S.{1,60}?)\s{0,100}$")
 
 
@@ -147,8 +147,8 @@ def _table(output: Output, gpus: dict[int, Reading]) -> None:
                 # Only a full set says which is which: what is not known stands as N/A, without its unit.
                 for field, text in zip(fields, found, strict=False) if len(found) == len(fields) else ():
                     gpu.take(field, text, number, line)
-            if percents := _PERCENT.findall(row):
-                gpu.take("utilization_percent", percents[-1], number, line)
+            if busy := _BUSY.search(row):
+                gpu.take("utilization_percent", busy[1], number, line)
         elif last is not None and (match := _NAME_BELOW.match(line.text)):
             last.take("name", match[1], words, line)
             last = None
