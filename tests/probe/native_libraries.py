@@ -42,7 +42,7 @@ class Libraries:
     """A folder with the libraries that a machine is to have."""
 
     def __init__(self, folder: Path, compiled: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._compiled = compiled
         self.ledger = folder / "ledger.json"
 
@@ -50,12 +50,12 @@ class Libraries:
         """These, as an old driver has them where `old`."""
         for source in sources:
             flags = ("-DOLD",) if old else ()
-            shutil.copy(_compiled(source, flags, self._compiled), self._folder / NAMES[source])
+            shutil.copy(_compiled(source, flags, self._compiled), self.folder / NAMES[source])
 
     def environment(self, **settings: object) -> dict[str, str]:
         """What makes a program find them. `settings`: what the libraries are to do, without STUB_ before the names."""
         told = {f"STUB_{name.upper()}": str(value) for name, value in settings.items()}
-        return {**os.environ, "LD_LIBRARY_PATH": str(self._folder), "STUB_LEDGER": str(self.ledger), **told}
+        return {**os.environ, "LD_LIBRARY_PATH": str(self.folder), "STUB_LEDGER": str(self.ledger), **told}
 
     def left(self) -> dict[str, int]:
         """What the driver counts as taken and not given back."""

@@ -224,6 +224,18 @@ def test_libraries_that_do_not_work_leave_the_rest(measured, libraries):
     assert libraries.left() == {}
 
 
+def test_libraries_are_found_in_the_wheels_of_python(libraries, start, tmp_path, monkeypatch):
+    libraries.put(*ALL)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    wheels = tmp_path / "site" / "nvidia"
+    for name, folder in (("libcublas.so.12", "cublas"), ("libnccl.so.2", "nccl")):
+        (wheels / folder / "lib").mkdir(parents=True)
+        (libraries.folder / name).rename(wheels / folder / "lib" / name)
+    frames = start(MEASURE, JOB, gpus=2).frames()
+    assert failed(frames) == []
+    assert {frame["library"] for frame in kind(frames, "collective")} == {str(wheels / "nccl" / "lib" / "libnccl.so.2")}
+
+
 def begun(there):
     """Wait until something is measured."""
     while there.next()["frame"] != "result":

@@ -59,29 +59,6 @@ def test_refused_where_somebody_computes(here):
     assert read(run)[0].bandwidths == ()
 
 
-def test_cancelled_it_frees_everything_and_keeps_what_came(here, libraries):
-    runner = here("cuda", "nvml", gpus=4, sleep_us=5_000)
-    measured = Measured("here")
-
-    async def main():
-        begun = asyncio.Event()
-        task = asyncio.ensure_future(
-            measure(runner, nothing, lambda step: begun.set() if step.share > 0 else None, measured)
-        )
-        await asyncio.wait_for(begun.wait(), 20)
-        task.cancel()
-        began = asyncio.get_running_loop().time()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        return asyncio.get_running_loop().time() - began
-
-    assert asyncio.run(main()) < 2
-    assert libraries.left() == {}
-    run = measured.run(whole=False)
-    assert not run.whole
-    assert read(run)[0].bandwidths != ()
-
-
 def test_a_program_that_a_driver_takes_with_it_is_lost(monkeypatch):
     monkeypatch.setattr(Program, "text", lambda *_: b"22\nimport os; os._exit(1)")
     told: list[Event] = []
@@ -110,16 +87,51 @@ def node(tmp_path, keys):
         each.stop()
 
 
+def seen_there(libraries, **settings):
+    """What makes the server's programs find the libraries."""
+    names = ("LD_LIBRARY_PATH", "STUB_LEDGER", *(f"STUB_{name.upper()}" for name in settings))
+    found = libraries.environment(**settings)
+    words = ["PATH=/usr/local/bin:/usr/bin:/bin", *(f"{name}={found[name]}" for name in names)]
+    return {"SetEnv": " ".join(words)}
+
+
 def test_measured_over_ssh_it_says_the_same(node, libraries):
     libraries.put("cuda", "nvml")
-    settings = {"PATH": "/usr/local/bin:/usr/bin:/bin", **libraries.environment(gpus=2)}
-    names = ("PATH", "LD_LIBRARY_PATH", "STUB_GPUS", "STUB_LEDGER")
-    made = node(settings={"SetEnv": " ".join(f"{name}={settings[name]}" for name in names)})
+    made = node(settings=seen_there(libraries, gpus=2))
     run = asyncio.run(measure(made, nothing, nothing, Measured("node")))
     assert run.whole
     evidence, _ = read(run)
     assert len([each for each in evidence.bandwidths if each.path == "device_to_device"]) == 2 + 3
     assert libraries.left() == {}
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_cancelled_it_frees_everything_and_keeps_what_came(here, node, libraries, far):
+    runner = here("cuda", "nvml", gpus=4, sleep_us=5_000)
+    if far:
+        runner = node(settings=seen_there(libraries, gpus=4, sleep_us=5_000))
+    measured = Measured("machine")
+
+    async def main():
+        begun = asyncio.Event()
+        task = asyncio.ensure_future(
+            measure(runner, nothing, lambda step: begun.set() if step.share > 0 else None, measured)
+        )
+        await asyncio.wait_for(begun.wait(), 20)
+        assert libraries.left() != {}
+        task.cancel()
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        while libraries.left() != {}:
+            await asyncio.sleep(0.02)
+            assert asyncio.get_running_loop().time() - began < 2
+        return asyncio.get_running_loop().time() - began
+
+    assert asyncio.run(main()) < 2
+    run = measured.run(whole=False)
+    assert not run.whole
+    assert read(run)[0].bandwidths != ()
 
 
 def test_a_machine_without_python_cannot_be_measured(node, tmp_path):
