@@ -5,13 +5,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is aimed at: the median deviation over sources, and the ninetieth percentile where that is said too."""
+    """What is aimed at: the median deviation over sources; where they are said too, the ninetieth percentile, and the
+    median of every single source."""
 
     what: str
     family: str
     metric: str
     median: float
     p90: float | None = None
+    each_source: float | None = None
 
 
 TARGETS = (
@@ -22,7 +24,7 @@ TARGETS = (
     Target("time to first token, mixtures", "serving online, mixtures", "ttft_ms", 0.25),
     Target("maximum serving throughput", "serving offline", "measured_output_tok_s", 0.15),
     Target("single-stream decode", "serving single stream", "measured_output_tok_s", 0.12),
-    Target("pre-training step time", "training_llm, pre-training", "measured_step_s", 0.08),
+    Target("pre-training step time", "training_llm, pre-training", "measured_step_s", 0.08, each_source=0.15),
     Target("fine-tuning throughput", "training_llm, fine-tuning", "measured_tokens_per_s_per_gpu", 0.20),
     Target("training peak memory, pre-training", "training_llm, pre-training", "measured_peak_mem_gb", 0.07),
     Target("training peak memory, fine-tuning", "training_llm, fine-tuning", "measured_peak_mem_gb", 0.07),

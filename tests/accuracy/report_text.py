@@ -30,7 +30,7 @@ def rendered() -> str:
     parts = [
         HEAD,
         aims(over_all),
-        short(over_all, believed["short"]),
+        short(lines, believed["short"]),
         gaps(believed["gaps"]),
         pictures(over_all),
         baseline(over_all),
@@ -80,6 +80,7 @@ def aims(over_all: Mapping[tuple[str, str], Mapping[str, str]]) -> str:
     for target in TARGETS:
         line = over_all.get((target.family, target.metric))
         aim = f"≤ {target.median:g}" + (f", p90 ≤ {target.p90:g}" if target.p90 else "")
+        aim += f", each source ≤ {target.each_source:g}" if target.each_source else ""
         if line is None or not line["median"]:
             rows.append((target.what, line["rows"] if line else "0", aim, *[NONE] * 6))
             continue
@@ -97,19 +98,21 @@ def aims(over_all: Mapping[tuple[str, str], Mapping[str, str]]) -> str:
     return "## What is aimed at, and what is reached\n\n" + table(header, rows)
 
 
-def short(over_all: Mapping[tuple[str, str], Mapping[str, str]], reasons: Mapping[str, str]) -> str:
-    """What misses its aim, by how much, why, and what would settle it."""
+def short(lines: Iterable[Mapping[str, str]], reasons: Mapping[str, str]) -> str:
+    """What misses its aim, by how much, why, and what would settle it: a family, or one source of it."""
+    targets = {(target.family, target.metric): target for target in TARGETS}
     rows = []
-    for target in TARGETS:
-        line = over_all.get((target.family, target.metric))
-        if line is None or not line["median"]:
+    for line in lines:
+        target, source = targets.get((line["family"], line["metric"])), line["source"]
+        if target is None or not line["median"]:
             continue
+        aim, tail = (target.each_source, None) if source else (target.median, target.p90)
         reached = float(line["left_median"] or line["median"])
         p90 = float(line["left_p90"] or line["p90"])
-        if reached <= target.median and (target.p90 is None or p90 <= target.p90):
+        if (aim is None or reached <= aim) and (tail is None or p90 <= tail):
             continue
-        said = reasons.get(f"{target.family} {target.metric}", "Not understood yet.")
-        rows.append((target.what, f"{reached:.3f} / {p90:.3f}", said))
+        said = reasons.get(" ".join(filter(None, (target.family, target.metric, source))), "Not understood yet.")
+        rows.append((f"{target.what}, {source} alone" if source else target.what, f"{reached:.3f} / {p90:.3f}", said))
     if not rows:
         return "## What stays short of its aim\n\nNothing."
     header = ("what", "median / p90", "why, and what would settle it")
