@@ -19,6 +19,7 @@ TABLES = read_compatibility(shipped("catalogs") / "compatibility")
 )
 def test_the_wheel_to_pick_for_a_driver_that_cannot_change(driver, capability, wheel):
     found = TABLES.wheel_for(driver, capability)
+    assert found is not None
     assert (found.torch, found.tag) == wheel
 
 
@@ -27,9 +28,11 @@ def test_no_wheel_is_named_where_no_table_has_one():
 
 
 def test_what_a_toolkit_needs():
-    toolkit = TABLES.toolkit("12.4")
+    toolkit, old = TABLES.toolkit("12.4"), TABLES.toolkit("10.2")
+    assert toolkit is not None
+    assert old is not None
     assert (toolkit.driver, toolkit.floor) == ((550, 54, 14), (525, 60, 13))
-    assert TABLES.toolkit("10.2").floor == ()
+    assert old.floor == ()
     assert TABLES.toolkit("99.0") is None
 
 

@@ -35,4 +35,6 @@ def test_what_is_true_of_all_is_said_without_numbers():
 
 def test_none_that_is_concerned_and_none_that_was_read_are_two_things():
     assert each_gpu(gpus(2), lambda _: None, "x") is None
-    assert each_gpu((), lambda _: None, "x").verdict is Verdict.CANNOT_TELL
+    unread = each_gpu((), lambda _: None, "x")
+    assert unread is not None
+    assert unread.verdict is Verdict.CANNOT_TELL

@@ -1,5 +1,7 @@
 """Are all GPUs there, are they those that were promised, and do they answer."""
 
+import re
+
 from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
 from gpuplanner.acceptance.gpu_traits import AMD, NVIDIA, gpus_on_bus
 from gpuplanner.acceptance.promised import PromisedGpu
@@ -10,6 +12,7 @@ from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.probe.evidence.record import Lacking
 
 _DRIVER_AWAY = {"no_driver", "no_library", "mismatch", "no_devices"}
+_OF_ADAPTERS = re.compile(r"ibpanic|IB device|\bmlx\d", re.IGNORECASE)
 _BROKEN = {"gpu_lost", "needs_reset", "device_error"}
 _NOMINAL_SHORT_SHARE = 0.10
 """Of nominal memory a driver shows less: 6.25% less with error correction inside GDDR6, a little less with HBM."""
@@ -26,11 +29,30 @@ def count(asked: Asked) -> Judgement | None:
     expected = text(wanted) if wanted is not None else text(len(on_bus)) if on_bus else None
     if not evidence.gpus and not on_bus and not away:
         return not_read("nvidia-smi -L", expected)
-    measured = text(len(answering))
+    measured, ask = text(len(answering)), msg("check.ask.lost_gpu")
     lines = (*lines_of(answering, "index", "name", "uuid"), *lines_of(on_bus, "bus_id"), *lines_of(away, "kind"))[:12]
+    asked_driver = bool(evidence.gpus or away or "gpus" in evidence.looked_for)
     gone = [device for device in on_bus if device.revision == "ff"]
     lost = [gpu for gpu in evidence.gpus if gpu.state == "lost"]
-    ask = msg("check.ask.lost_gpu")
+    if not asked_driver and not gone:
+        if wanted is not None and len(on_bus) < wanted:
+            return Judgement(
+                Verdict.FAIL,
+                msg("check.gpu_count.fewer"),
+                expected,
+                text(len(on_bus)),
+                msg("check.do.lost_gpu"),
+                ask,
+                lines,
+            )
+        return Judgement(
+            Verdict.CANNOT_TELL,
+            msg("check.gpu_count.bus_only"),
+            expected,
+            text(len(on_bus)),
+            msg("check.do.would_tell", command="nvidia-smi -L"),
+            lines=lines,
+        )
     if gone or lost or len(on_bus) > len(answering):
         if not answering and not gone and not lost:
             reason = msg("check.gpu_count.none_answers", bus=len(on_bus))
@@ -140,7 +162,11 @@ def _has_memory(gpu: Gpu, asked: Asked) -> Judgement | None:
 def state(asked: Asked) -> Judgement | None:
     """Every GPU answers its driver."""
     evidence = asked.evidence
-    broken = [fault for fault in evidence.faults if fault.kind in _BROKEN | _DRIVER_AWAY]
+    broken = [
+        fault
+        for fault in evidence.faults
+        if fault.kind in _BROKEN | _DRIVER_AWAY and not _OF_ADAPTERS.search(fault.said or "")
+    ]
     ill = [gpu for gpu in evidence.gpus if gpu.state in {"lost", "needs reset", "error"}]
     if broken or ill:
         said = next((fault.said for fault in broken if fault.said), None) or ", ".join(

@@ -16,6 +16,7 @@ from gpuplanner.units import percent
 _LANE_GB_PER_S = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}
 """One lane of PCIe one way after line coding, in 10⁹ bytes/s (PCI Express base specifications)."""
 _IDLE_PERCENT = 5
+_SWITCHED, _SWITCHED_LANES = 8, 12
 
 
 def _against(asked: Asked, have: float, wanted: float, unit: str, source: Record) -> Judgement:
@@ -139,7 +140,9 @@ def _pair_gb_per_s(asked: Asked, source: int | None, target: int | None) -> floa
     if promised is not None and promised.link_bytes_per_s and promised.nvlink_lanes:
         if linked:
             return promised.link_bytes_per_s / 1e9 * min(1.0, int(linked[1]) / promised.nvlink_lanes)
-        if path is None and not promised.link_is_bridge:
+        # Without a matrix only eight GPUs with switches are sure to have all links between each pair.
+        whole = len(asked.evidence.gpus) == _SWITCHED and promised.nvlink_lanes >= _SWITCHED_LANES
+        if path is None and whole and not promised.link_is_bridge:
             return promised.link_bytes_per_s / 1e9
     return None if linked or path is None else _pcie_gb_per_s(asked, source)
 

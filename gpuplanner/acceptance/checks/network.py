@@ -79,6 +79,17 @@ def _is_up(port: IbPort) -> bool:
 def ports(asked: Asked) -> Judgement | None:
     """All ports are up at their rate and do not go down again."""
     found = asked.evidence.ib_ports
+    panics = [fault for fault in asked.evidence.faults if "ibpanic" in (fault.said or "")]
+    if panics:
+        return Judgement(
+            Verdict.FAIL,
+            msg("check.ib.panic"),
+            None,
+            text(panics[0].said),
+            msg("check.do.ib"),
+            msg("check.ask.ib"),
+            lines_of(panics, "said", "kind"),
+        )
     wanted = asked.promised.adapters if asked.promised.adapter_kind != "EFA" else None
     expected = text(wanted) if wanted else None
     if not found:
