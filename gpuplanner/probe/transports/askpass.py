@@ -81,6 +81,7 @@ class AskServer:
         self._token = secrets.token_hex(16)
         self._folder = Path()
         self._server: asyncio.Server | None = None
+        self._asking: set[asyncio.Task[None]] = set()
         self.waiting = 0
         """Questions that a person has not answered yet: no time limit of ours runs meanwhile."""
 
@@ -98,6 +99,9 @@ class AskServer:
     async def __aexit__(self, *_fault: object) -> None:
         if self._server:
             self._server.close()
+        for task in self._asking:
+            task.cancel()
+        await asyncio.gather(*self._asking, return_exceptions=True)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     @property
@@ -112,6 +116,16 @@ class AskServer:
         }
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._asking.add(task)
+            task.add_done_callback(self._asking.discard)
+        # A task that ends as cancelled here makes asyncio print what a person should not see.
+        with suppress(asyncio.CancelledError):
+            await self._ask(reader, writer)
+        writer.close()
+
+    async def _ask(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, ValueError, KeyError, TypeError, asyncio.IncompleteReadError):
             asked = json.loads(await reader.readline())
             if not hmac.compare_digest(str(asked["token"]), self._token):
@@ -123,7 +137,6 @@ class AskServer:
             answer = await self._answered(question, reader)
             writer.write(json.dumps({"answer": answer}).encode("utf-8") + b"\n")
             await writer.drain()
-        writer.close()
 
     async def _answered(self, question: Question, reader: asyncio.StreamReader) -> str | None:
         """The answer; None when the client goes away before there is one."""

@@ -241,6 +241,8 @@ class _Session:
         # What is still on the way would keep the pipe open.
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._drain(), LEAVE_S / 2)
+        # A connection that stays for reuse keeps the pipe of the errors open, and asyncio closes it in no other way.
+        self._process._transport.close()  # type: ignore[attr-defined]  # the stubs hide it
 
     async def _drain(self) -> None:
         while await self._out.read(1 << 20):

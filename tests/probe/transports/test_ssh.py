@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import os
 import socket
 import threading
@@ -330,7 +331,6 @@ def test_a_flood_without_lines_after_the_shell_answered_ends_the_run(start, tmp_
     assert [type(event) for event in events] == [Lost]
 
 
-
 def test_a_host_that_lets_nobody_run_anything(start):
     server = start(settings={"ForceCommand": "echo This account is currently not available."})
     assert refused(SshTransport("node", extra=server.client())).id == "probe.ssh.no_shell"
@@ -388,3 +388,36 @@ def test_a_password_is_in_no_list_of_processes(server):
         done.set()
         looker.join()
     assert found == []
+
+
+def test_a_question_that_is_still_open_when_the_run_is_cancelled_ends_without_a_word(server, caplog, capsys):
+    async def never(_question: Question) -> str | None:
+        asked.set()
+        await asyncio.Event().wait()
+        return None
+
+    async def cancelled_at_the_question() -> None:
+        client = server.client("asks", PreferredAuthentications="password", PubkeyAuthentication="no")
+        transport = SshTransport("asks", never, extra=client)
+        running = asyncio.ensure_future(transport.collect((ECHO,), lambda _event: None))
+        await asyncio.wait_for(asked.wait(), 10)
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+
+    asked = asyncio.Event()
+    asyncio.run(cancelled_at_the_question())
+    assert caplog.text == ""
+    assert capsys.readouterr().err == ""
+
+
+def test_a_connection_that_is_kept_leaves_nothing_for_a_loop_that_has_ended(server, monkeypatch):
+    complaints: list[object] = []
+    monkeypatch.setattr("sys.unraisablehook", complaints.append)
+    sockets = Sockets()
+    try:
+        assert run(SshTransport("node", sockets=sockets, extra=server.client()), ECHO).whole
+        gc.collect()
+    finally:
+        sockets.close()
+    assert complaints == []
