@@ -1,4 +1,4 @@
-"""`nvbandwidth`: a matrix for each of its tests, by copy engines or by SMs."""
+"""`nvbandwidth`: a matrix for each of its tests, by copy engines or by SMs, as text and as JSON (`-j`)."""
 
 import re
 from typing import Any
@@ -10,6 +10,7 @@ from gpuplanner.probe.evidence.measured import Path as Way
 from gpuplanner.probe.evidence.software import Software
 from gpuplanner.probe.output import Line, Output
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
+from gpuplanner.probe.parsers.json_lines import Places, content_of
 from gpuplanner.probe.parsers.number_grid import Grid
 from gpuplanner.probe.parsers.nvidia_values import bus_id, each_once, version
 from gpuplanner.probe.values import Reading, number, words
@@ -17,18 +18,24 @@ from gpuplanner.probe.values import Reading, number, words
 _RUNNING = re.compile(r"^Running (\w{5,80})\.\s{0,20}$")
 _TITLE = re.compile(r"^memcpy (?:(CE|SM) )?.{0,80}\bbandwidth \(GB/s\)")
 _DEVICE = re.compile(r"^Device (\d{1,4}): (.{1,100}?) \(([0-9a-fA-F:]{5,14})(?:\.\d)?\)")
+_LISTED = re.compile(r"^(\d{1,4}): (.{1,100}?) \(([0-9a-fA-F:]{5,14})(?:\.\d)?\)")
 _DRIVER = re.compile(r"^Driver Version: (\d[\d.]{2,20})")
 _CUDA = re.compile(r"^CUDA (Runtime|Driver) Version: (\d{4,6})\s{0,20}$")
 _MOST_CELLS = 70_000
 
 
 def recognise(output: Output) -> int:
-    """Certain by its version with a test that ran."""
+    """Certain by its version with a test that ran, or by its block in JSON with one."""
+    if '"nvbandwidth"' in output.text and '"testcases"' in output.text:
+        return CERTAIN
     return CERTAIN if "nvbandwidth Version" in output.text and output.has(_RUNNING) else NO
 
 
 def parse(output: Output) -> Parsed:
     """GPUs, versions and rates. Of a test of both ways at once only the matrix of their sum is taken."""
+    content = content_of(output) if '"testcases"' in output.text else None
+    if isinstance(content, dict) and isinstance(block := content.get("nvbandwidth"), dict):
+        return _of_json(output, block)
     software = Reading(output)
     gpus: list[Gpu] = []
     rates: list[Bandwidth] = []
@@ -65,6 +72,48 @@ def parse(output: Output) -> Parsed:
         looked_for=frozenset({"bandwidths"}),
     )
     return Parsed(evidence, problems)
+
+
+def _of_json(output: Output, block: dict[str, Any]) -> Parsed:
+    """Each test's matrix. Of tests of both ways at once JSON joins several matrices into one: they are left."""
+    places = Places(output)
+    software = Reading(output)
+    driver = block.get("Driver Version")
+    if isinstance(driver, str):
+        software.take("driver_version", driver, version, places.of("Driver Version", driver))
+    gpus: list[Gpu] = []
+    listed = block.get("GPU Device list")
+    for entry in listed if isinstance(listed, list) else ():
+        match = _LISTED.match(entry) if isinstance(entry, str) else None
+        if match:
+            gpu = Reading(output)
+            line = next((line for line in output.lines if str(entry) in line.text), output.lines[0])
+            gpu.put("index", int(match[1]), line)
+            gpu.take("name", match[2], words, line)
+            gpu.take("pci_bus_id", f"{match[3]}.0", bus_id, line)
+            gpus.append(gpu.made(Gpu, vendor="nvidia"))
+    rates: list[Bandwidth] = []
+    tests = block.get("testcases")
+    for test in tests if isinstance(tests, list) else ():
+        name, title = (test.get("name"), test.get("bandwidth_description")) if isinstance(test, dict) else (None, None)
+        if isinstance(name, str) and isinstance(title, str) and "<->" not in title and _TITLE.match(title):
+            line = places.of("name", name)
+            rates += _matrix(output, line, name, title, test.get("bandwidth_matrix"))[: _MOST_CELLS - len(rates)]
+    kept, problems = each_once(gpus)
+    made = software.made(Software) if software else None
+    looked_for = frozenset({"bandwidths"})
+    return Parsed(Evidence(gpus=kept, software=made, bandwidths=tuple(rates), looked_for=looked_for), problems)
+
+
+def _matrix(output: Output, line: Line, test: str, title: str, rows: Any) -> list[Bandwidth]:
+    cells = [
+        (at, column, cell)
+        for at, row in enumerate(rows if isinstance(rows, list) else ())
+        for column, cell in enumerate(row if isinstance(row, list) else ())
+        if isinstance(cell, str)
+    ]
+    made = (_rate(output, line, test, title, at, column, cell) for at, column, cell in cells)
+    return [rate for rate in made if rate is not None]
 
 
 def _rate(output: Output, line: Line, test: str, title: str, row: int, column: int, cell: str) -> Bandwidth | None:
