@@ -10,6 +10,9 @@ from gpuplanner.messages import Message, msg
 _OPEN_NEEDED, _OPEN_IMPOSSIBLE = ("blackwell",), ("maxwell", "pascal", "volta", "kepler")
 
 
+_AWAY = {"no_driver", "no_library", "mismatch", "absent"}
+
+
 def _driver(asked: Asked) -> str | None:
     software = asked.evidence.software
     return (software.driver_version if software else None) or next(
@@ -215,7 +218,10 @@ def secure_boot(asked: Asked) -> Judgement | None:
 def processes(asked: Asked) -> Judgement | None:
     """Nobody else computes on the GPUs."""
     evidence = asked.evidence
-    if "processes" not in evidence.looked_for and not evidence.processes:
+    away = any(
+        fault.kind in _AWAY and (fault.kind != "absent" or fault.wanted == "nvidia-smi") for fault in evidence.faults
+    )
+    if not evidence.processes and (away or "processes" not in evidence.looked_for):
         return not_read("nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv")
     # "C+G" is how Windows lists every window.
     computing = [process for process in evidence.processes if process.kind in {None, "C"}]

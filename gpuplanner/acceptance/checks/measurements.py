@@ -305,7 +305,9 @@ def busy(asked: Asked) -> Judgement | None:
     shares: dict[int | None, list[float]] = defaultdict(list)
     for sample in asked.evidence.samples:
         if sample.utilization_percent is not None:
-            shares[sample.gpu_index].append(sample.utilization_percent)
+            # Video is work too, and leaves the multiprocessors idle.
+            video = max(sample.encoder_percent or 0, sample.decoder_percent or 0)
+            shares[sample.gpu_index].append(max(sample.utilization_percent, video))
     enough = {gpu: values for gpu, values in shares.items() if len(values) > 1}
     if not enough or all(max(values) < _IDLE_PERCENT for values in enough.values()):
         return Judgement(Verdict.SKIPPED, msg("check.busy.nothing_ran"))

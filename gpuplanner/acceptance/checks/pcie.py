@@ -8,6 +8,7 @@ from gpuplanner.acceptance.saying import absence, absent, each_gpu, of_all, text
 from gpuplanner.acceptance.verdicts import Verdict, worst
 from gpuplanner.messages import msg
 from gpuplanner.probe.evidence.gpu import Gpu
+from gpuplanner.probe.evidence.measured import Bandwidth
 from gpuplanner.probe.evidence.paths import PciDevice
 
 _HALF = 8
@@ -101,12 +102,34 @@ def generation(asked: Asked) -> Judgement | None:
     promised = asked.promised.gpu
     wanted = promised.pcie_generation if promised else None
 
+    copied: dict[int | None, Bandwidth] = {}
+    for row in asked.evidence.bandwidths:
+        index = row.target if row.path == "host_to_device" else row.source
+        if row.pcie_gen is not None and row.path in {"host_to_device", "device_to_host"}:
+            slowest = copied.get(index)
+            if slowest is None or row.pcie_gen < (slowest.pcie_gen or 0):
+                copied[index] = row
+
     def one(gpu: Gpu) -> Judgement | None:
         now, most, card = gpu.pcie_gen_current, gpu.pcie_gen_max, gpu.pcie_gen_gpu_max or wanted
         lines = lines_of([gpu], "pcie_gen_current", "pcie_gen_max", "pcie_gen_gpu_max", "pcie_gen_host_max")
         if now is None or most is None:
             return absent(absence(gpu, "pcie_gen_current", "pcie_gen_max"), _QUERY)
         expected, measured = text(most), text(now)
+        loaded = copied.get(gpu.index)
+        if loaded is not None and loaded.pcie_gen is not None:
+            # A copy ran: what the link did meanwhile counts, and not what it does when idle.
+            now, measured, lines = loaded.pcie_gen, text(loaded.pcie_gen), (*lines_of([loaded], "pcie_gen"), *lines)
+            if now < most:
+                return Judgement(
+                    Verdict.FAIL,
+                    msg("check.pcie.slow_under_load"),
+                    expected,
+                    measured,
+                    msg("check.do.reseat"),
+                    msg("check.ask.pcie"),
+                    lines,
+                )
         moved = (gpu.pcie_received_kib_per_s or 0) + (gpu.pcie_sent_kib_per_s or 0)
         if now < most and moved * 1024 >= asked.rule["busy_mb_per_s"] * 1e6:
             return Judgement(

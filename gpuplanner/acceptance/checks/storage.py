@@ -24,6 +24,7 @@ _PASSING = frozenset(
     }
 )
 """File systems that hold no data, or of whose fullness nothing follows; `overlay` counts at "/"."""
+_NO_DISKS = ("zram", "loop", "ram", "sr", "fd")
 _NETWORK = ("nfs", "nfs4", "cifs", "ceph", "fuse.s3fs", "fuse.gcsfuse", "fuse.juicefs", "9p", "virtiofs")
 _PARALLEL = ("lustre", "gpfs", "beegfs", "weka", "wekafs")
 
@@ -35,7 +36,11 @@ def _is_network_disk(disk: Disk) -> bool:
 
 def kind(asked: Asked) -> Judgement | None:
     """There is a disk that can feed GPUs: NVMe, or a parallel file system."""
-    disks = [disk for disk in asked.evidence.disks if disk.kind in {"disk", None} and (disk.size_bytes or 1) > 0]
+    disks = [
+        disk
+        for disk in asked.evidence.disks
+        if disk.kind in {"disk", None} and disk.size_bytes != 0 and not (disk.name or "").startswith(_NO_DISKS)
+    ]
     parallel = [mount for mount in asked.evidence.mounts if mount.kind in _PARALLEL]
     if not disks and not parallel:
         return not_read("lsblk -o NAME,TYPE,ROTA,TRAN,MODEL,SIZE")
