@@ -102,3 +102,11 @@ async def _left(process: asyncio.subprocess.Process) -> None:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
+    # What is still on the way would keep the pipe open beyond the loop.
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(_drained(process.stdout), LEAVE_S)
+
+
+async def _drained(stream: asyncio.StreamReader | None) -> None:
+    while stream is not None and await stream.read(1 << 16):
+        pass
