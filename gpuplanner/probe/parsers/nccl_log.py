@@ -1,6 +1,7 @@
 """NCCL's own log (NCCL_DEBUG=INFO): its version, how ranks reach each other, its adapters, settings and warnings."""
 
 import re
+from itertools import islice
 from typing import Literal
 
 from gpuplanner.messages import shortened
@@ -42,17 +43,18 @@ _ALGORITHMS: dict[str, Literal["Ring", "Tree", "NVLS", "NVLSTree", "CollNet"]] =
 }
 _MOST_WARNINGS, _MOST_SETTINGS, _MOST_ADAPTERS, _MOST_RANKS = 100, 200, 256, 100_000
 _OFF = "1"
+_LOOKED_AT = 20_000
+"""Marked lines among which one of those that are read stands, if any does."""
 
 
 def recognise(output: Output) -> int:
     """Certain by a line with its mark that says one of the things that are read, or by a warning."""
     if "NCCL INFO " not in output.text and "NCCL WARN " not in output.text:
         return NO
-    for line in output.lines:
-        match = _LINE.search(line.text) if "NCCL " in line.text else None
-        if match and (match[2] == "WARN" or _KNOWN.search(match["said"])):
-            return CERTAIN
-    return NO
+    marked = islice((line.text for line in output.lines if "NCCL " in line.text), _LOOKED_AT)
+    found = (_LINE.search(text) for text in marked)
+    known = any(match and (match[2] == "WARN" or _KNOWN.search(match["said"])) for match in found)
+    return CERTAIN if known else NO
 
 
 def parse(output: Output) -> Parsed:
