@@ -101,39 +101,48 @@ def of_all(found: Sequence[tuple[str, Judgement]], *, many: bool) -> Judgement |
     lines = _lines(judgement for _, judgement in speaking)
     if not many:
         return Judgement(verdict, first.reason, first.expected, first.measured, first.do, first.ask, lines)
+    alike = len(speaking) == len(found)
+    values = [(name, judgement.measured) for name, judgement in speaking if judgement.measured is not None]
     return Judgement(
         verdict,
-        _grouped([(name, judgement.reason) for name, judgement in speaking], all_alike=len(speaking) == len(found)),
+        _sentences(_grouped([(name, judgement.reason) for name, judgement in speaking], all_alike=alike)),
         first.expected,
-        _grouped([(name, j.measured) for name, j in speaking if j.measured], all_alike=len(speaking) == len(found)),
+        _values(_grouped(values, all_alike=alike)) if values else None,
         next((judgement.do for _, judgement in speaking if judgement.do), None),
         next((judgement.ask for _, judgement in speaking if judgement.ask), None),
         lines,
     )
 
 
-def _grouped(said: Sequence[tuple[str, Message | None]], *, all_alike: bool) -> Message:
-    """What is said of each, those of whom the same is said together."""
+def _grouped(said: Sequence[tuple[str, Message]], *, all_alike: bool) -> list[Message]:
+    """What is said of each, those of whom the same is said together; without names where it is true of all."""
     groups: list[tuple[Message, list[str]]] = []
     for name, message in said:
-        if message is None:
-            continue
         group = next((names for known, names in groups if known == message), None)
         if group is None:
             groups.append((message, [name]))
         else:
             group.append(name)
-    if not groups:
-        return text("–")
     if len(groups) == 1 and all_alike:
-        return groups[0][0]
+        return [groups[0][0]]
     parts = [msg("check.of_gpus", gpus=named(names), said=message) for message, names in groups[:_MOST_GROUPS]]
-    joined = parts[-1]
     if len(groups) > _MOST_GROUPS:
         more = sum(len(names) for _, names in groups[_MOST_GROUPS:])
-        joined = msg("check.and_more", first=joined, count=more)
+        parts[-1] = msg("check.and_more", first=parts[-1], count=more)
+    return parts
+
+
+def _sentences(parts: Sequence[Message]) -> Message:
+    joined = parts[-1]
     for part in reversed(parts[:-1]):
         joined = msg("check.both", first=part, second=joined)
+    return joined
+
+
+def _values(parts: Sequence[Message]) -> Message:
+    joined = parts[-1]
+    for part in reversed(parts[:-1]):
+        joined = msg("check.both_values", first=part, second=joined)
     return joined
 
 

@@ -26,7 +26,7 @@ def test_the_gpus_that_have_the_worst_verdict_are_named():
     found = judged(1, 2)
     assert found.verdict is Verdict.FAIL
     assert ENGLISH.text(found.reason) == "GPU 1–2: hot."
-    assert ENGLISH.text(found.measured) == "GPU 1: 1 GPU 2: 2"
+    assert ENGLISH.text(found.measured) == "GPU 1: 1; GPU 2: 2"
 
 
 def test_what_is_true_of_all_is_said_without_numbers():

@@ -5,6 +5,8 @@ import pytest
 from gpuplanner.cli import machine_evidence
 from gpuplanner.cli.main import main
 from gpuplanner.probe.commands import READ_ONLY
+from gpuplanner.probe.recording import written
+from gpuplanner.probe.results import CommandResult, Run
 
 LIST = "".join(f"GPU {at}: NVIDIA H100 80GB HBM3 (UUID: GPU-aaa{at})\n" for at in range(2))
 LINKS = "GPU {at}: NVIDIA H100 80GB HBM3 (UUID: GPU-aaa{at})\n" + "".join(
@@ -113,3 +115,30 @@ def test_a_machine_is_asked(run, tmp_path, monkeypatch):
     told = checks_of(out)
     assert code == 0
     assert told["gpu.model"]["verdict"] == "pass"
+
+
+def test_a_recording_says_as_whom_it_ran_and_how_the_clock_went(run, tmp_path):
+    log = CommandResult("kernel_log", ("dmesg",), 1, "no_permission", b"", b"dmesg: Operation not permitted", 0.1, 0.0)
+    listed = CommandResult("smi.list", ("nvidia-smi", "-L"), 0, "ended", LIST.encode(), b"", 0.1, 0.0)
+    path = tmp_path / "node.gpurun"
+    path.write_text(written(Run("node", 0.0, (log, listed), clock_offset_s=-7.0, root=False)), encoding="utf-8")
+    code, out, _ = run("check", str(path), "--json")
+    told = checks_of(out)
+    assert code == 1
+    assert (told["clock.drift"]["verdict"], told["clock.drift"]["measured"]) == ("fail", "-7.0 s")
+    assert told["xid"]["verdict"] == "cannot tell"
+    assert told["xid"]["do"] == "This would tell: sudo journalctl -k -b"
+
+
+def test_a_plan_promises_its_machine(run, saved, tmp_path):
+    files = str(saved / "list.txt"), str(saved / "whole.txt")
+    machine = {"gpu_id": "nvidia-h100-sxm5-80gb", "gpus": 4, "per_node": 4}
+    _, preset, _ = run("presets", "chat-70b")
+    plan = tmp_path / "my.gpuplan"
+    plan.write_text(json.dumps(json.loads(preset) | {"machine": machine}))
+    code, out, _ = run("check", *files, "--expect", str(plan), "--json")
+    assert code == 1
+    assert checks_of(out)["gpu.count"]["expected"] == "4"
+    code, _, err = run("check", *files, "--expect", "chat-70b")
+    assert code == 2
+    assert "names no machine" in err

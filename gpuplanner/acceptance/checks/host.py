@@ -69,7 +69,7 @@ def processors(asked: Asked) -> Judgement | None:
 
 
 def _count(value: float) -> str:
-    return f"{value:.0f}" if value == int(value) else f"{value:.1f}"
+    return f"{value:.0f}" if float(value).is_integer() else f"{value:.1f}"
 
 
 def steal(asked: Asked) -> Judgement | None:

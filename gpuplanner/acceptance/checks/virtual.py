@@ -186,7 +186,9 @@ def host(asked: Asked) -> Judgement | None:
     )[:12]
     if guest is None:
         return not_read("lscpu; systemd-detect-virt")
-    name = (cpu.hypervisor_vendor if cpu else None) or (system.virtualization if system else None) or "?"
+    modes = [gpu.virtualization for gpu in evidence.gpus if gpu.virtualization]
+    said = (cpu.hypervisor_vendor if cpu else None) or (system.virtualization if system else None)
+    name = said or next(iter(modes), None) or "hypervisor"
     measured = text(name) if guest else msg("check.host.none")
     if asked.promised.virtualization is None:
         return Judgement(Verdict.SKIPPED, msg("check.virt.nothing_promised"), None, measured, lines=lines)
