@@ -7,6 +7,7 @@ from pathlib import Path
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.plan_arguments import plan_of
+from gpuplanner.cli.probed_links import is_probe, probed_links
 from gpuplanner.engine.own_links import OwnLink
 from gpuplanner.engine.own_measurements import UNITS, OwnMeasurement, site_words
 from gpuplanner.engine.own_runs import LINK, Understood
@@ -37,8 +38,9 @@ def calibrate(options: argparse.Namespace, context: Context) -> int:
 
 
 def _add(options: argparse.Namespace, context: Context) -> int:
-    run = read_measurement(Path(options.what))
-    name = shortened(Path(options.what).name, 80)
+    path = Path(options.what)
+    run = probed_links(path, context) if is_probe(path) else read_measurement(path)
+    name = shortened(path.name, 80)
     plan = plan_of(options, context) if options.plan is not None and run.kind != COLLECTIVES else None
     understood = context.workspace.understood(run, name, plan, options.gpu or "")
     kept = understood.measurement

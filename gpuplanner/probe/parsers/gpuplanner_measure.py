@@ -93,7 +93,7 @@ class _Found:
     def evidence(self) -> Evidence:
         """Everything that was read."""
         runs = [
-            self._first[key].made(CollectiveRun, rows=tuple(rows), gpu_names=self._names(key[1]))
+            self._first[key].made(CollectiveRun, hosts=1, rows=tuple(rows), gpu_names=self._names(key[1]))
             for key, rows in self._rows.items()
         ]
         return Evidence(
@@ -153,7 +153,7 @@ class _Found:
         whole = Reading(self._output)
         _put(whole, line, frame, {"ranks": ("ranks", _whole)})
         _put(whole, line, frame, {name: (name, _text) for name in ("collective", "nccl_version")})
-        run = whole.made(CollectiveRun, hosts=1)
+        run = whole.made(CollectiveRun)
         row = Reading(self._output)
         _put(row, line, frame, {"collective": ("collective", _text), "time_us": ("seconds", _microseconds)})
         _put(row, line, frame, {name: (name, _number) for name in ("bytes", "algorithm_gb_per_s", "bus_gb_per_s")})
