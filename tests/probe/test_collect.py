@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gpuplanner.probe.there import source_of
-from gpuplanner.probe.there.collect import collect
+from gpuplanner.probe.there.collect import collect, watch
 
 MARK = "MARK-7"
 
@@ -188,15 +188,28 @@ def test_when_the_network_is_lost_nothing_is_left_running(sent, tmp_path):
     assert gone(pid)
 
 
-def test_a_sign_of_life_keeps_it_going(sent, tmp_path):
-    process = sent([python("import time; time.sleep(1.5); print('done')")], patience_s=0.9)
-    # The last sign comes before the command ends: the program leaves then and hears no more.
-    for _ in range(6):
-        time.sleep(0.2)
-        process.stdin.write(b"\n")
-        process.stdin.flush()
-    frames = [frame_in(line) for line in process.stdout]
-    assert [frame.get("outcome") for frame in frames if frame["frame"] == "ended"] == ["ended"]
+class Spoken:
+    """A stream on which somebody says something as long as `going` is set, and that then stays open until `ended`."""
+
+    def __init__(self):
+        self.going, self.ended = True, False
+
+    def read(self, _size):
+        while not self.going and not self.ended:
+            time.sleep(0.01)
+        time.sleep(0.05)
+        return b"" if self.ended else b"\n"
+
+
+def test_a_sign_of_life_keeps_it_going():
+    stream, stop = Spoken(), threading.Event()
+    watcher = threading.Thread(target=watch, args=(stream, stop, 1.0), daemon=True)
+    watcher.start()
+    assert not stop.wait(1.5)
+    stream.going = False
+    assert stop.wait(5)
+    stream.ended = True
+    watcher.join(5)
 
 
 def test_a_signal_ends_it_and_its_commands(sent, tmp_path):
