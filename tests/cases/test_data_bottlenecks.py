@@ -5,17 +5,24 @@ from typing import Any
 
 import pytest
 
+from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.engine.answers.asking import Asking
 from gpuplanner.engine.answers.loading import Loading
 from gpuplanner.engine.estimate import Estimate, Limit
 from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.feed import LIMITS
 from gpuplanner.engine.machines import bare, machine_of
+from gpuplanner.probe.evidence import Evidence
+from gpuplanner.probe.evidence.host import Cpu
+from gpuplanner.probe.inspecting import inspect
+from gpuplanner.probe.merging import merged
+from gpuplanner.probe.output import Output
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan
 from gpuplanner.workload.reads_data import Storage
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.vision import Vision, VisionJob
+from tests.acceptance.judged import ENGLISH, judge, promising
 
 RESNET, DENSENET, DETECTOR = "torchvision/resnet50", "timm/densenet121", "ultralytics/yolov8l"
 
@@ -103,6 +110,18 @@ def test_dat05_where_the_cpu_is_full_larger_batches_bring_nothing(trained):
         assert made.limits[0][0] is Limit.CPU
         assert waiting(made, Limit.CPU) > 0.5
     assert large.metrics["images_per_s"].value < 1.25 * small.metrics["images_per_s"].value
+
+
+def test_dat06_a_container_that_may_use_four_of_twelve_processors_has_four():
+    """Its affinity and its number of processors say 12; `cpu.max` alone says otherwise."""
+    twelve = Evidence(cpu=Cpu(cpus=12, allowed_cpus=12))
+    for quota, processors in ((b"400000 100000\n", "4"), (b"max 100000\n", "12")):
+        found = merged([twelve, inspect(Output.of(quota, "cpu.max")).evidence])
+        told = judge("cpu.count", promising(cpus=12), cpu=found.cpu)
+        assert told is not None
+        assert told.measured is not None
+        assert ENGLISH.text(told.measured) == processors
+        assert told.verdict is (Verdict.PASS if processors == "12" else Verdict.FAIL)
 
 
 def test_dat07_four_processes_that_read_all_files_of_a_72b_over_a_network_disk_take_hours(shipped_catalog, asked):
