@@ -9,9 +9,11 @@ from pathlib import Path
 from gpuplanner.messages import Language, Message, MessageValue, Translator
 
 NAME = "gpuplanner"
-_CALL = re.compile(
-    rf"(?<!-m )(?<![/\\\w]){NAME} (?=(?:catalog|presets|estimate|recommend|explain|calibrate|ask|validate|schema)\b)"
+COMMAND_WORDS = (
+    *("catalog", "presets", "estimate", "recommend", "explain", "calibrate", "ask", "validate", "schema"),
+    *("inspect", "probe", "watch", "check"),
 )
+_CALL = re.compile(rf"(?<!-m )(?<![/\\\w]){NAME} (?=(?:{'|'.join(COMMAND_WORDS)})\b)")
 """The program with a command behind it, as messages write it."""
 
 

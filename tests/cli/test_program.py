@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from gpuplanner.cli.program import CommandTranslator, called
+from gpuplanner.cli.commands import COMMANDS
+from gpuplanner.cli.program import COMMAND_WORDS, CommandTranslator, called
 from gpuplanner.messages import Language
 
 HERE = "/home/someone/gpuplanner"
@@ -25,6 +26,10 @@ HERE = "/home/someone/gpuplanner"
 def test_the_program_is_called_as_it_was_started(argument, executable, found, expected, monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}" if found else None)
     assert called(argument, executable, HERE) == expected
+
+
+def test_every_command_is_known_by_its_word():
+    assert {command.name.split()[0] for command in COMMANDS} == set(COMMAND_WORDS)
 
 
 @pytest.mark.parametrize("language", list(Language))
