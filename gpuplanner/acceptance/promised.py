@@ -34,6 +34,8 @@ class PromisedGpu:
     pcie_bytes_per_s: float | None = None
     flop_per_s: dict[str, float] | None = None
     """By dtype ("bf16", "fp8"…), dense."""
+    reached_flop_per_s: dict[str, float] | None = None
+    """The same as the fastest products on such GPUs have reached it, where anybody searched for them."""
 
 
 @dataclass(frozen=True, slots=True)

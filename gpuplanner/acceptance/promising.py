@@ -6,10 +6,11 @@ The catalog has no PCI identifiers, so GPUs are compared by name and memory.
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from gpuplanner.acceptance.promised import Identity, Promised, PromisedGpu
+from gpuplanner.acceptance.reached import Reached
 from gpuplanner.catalog.entries import Gpu, GpuProperty, Instance, InstanceProperty
 from gpuplanner.catalog.names.resolution import Resolution
 from gpuplanner.engine.links import pcie_bytes_per_s
@@ -174,6 +175,21 @@ def of_itself(evidence: Evidence, gpus: Mapping[str, Gpu], resolve: Resolve) -> 
     [identity] = kinds
     gpu = gpus.get(identity.ids[0]) if len(identity.ids) == 1 and not identity.part else None
     return replace(unsaid, gpu=promised_gpu(gpu)) if gpu else unsaid
+
+
+def measured(promised: Promised, points: Iterable[Reached], resolve: Resolve) -> Promised:
+    """The promise with what matrix products reached on its GPU; a point that leaves a memory size open is of each."""
+    gpu = promised.gpu
+    if gpu is None:
+        return promised
+    found: dict[str, float] = {}
+    known: dict[str, tuple[str, ...]] = {}
+    for point in points:
+        if point.gpu not in known:
+            known[point.gpu] = _identity(point.gpu, resolve(point.gpu, None)).ids
+        if gpu.id in known[point.gpu]:
+            found[point.dtype] = max(point.flop_per_s, found.get(point.dtype, 0.0))
+    return replace(promised, gpu=replace(gpu, reached_flop_per_s=found)) if found else promised
 
 
 def _identity(name: str, found: Resolution) -> Identity:

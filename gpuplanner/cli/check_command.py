@@ -10,7 +10,8 @@ from gpuplanner.acceptance.checking import Acceptance, CheckResult, accept
 from gpuplanner.acceptance.checks import checks
 from gpuplanner.acceptance.compatibility import read_compatibility
 from gpuplanner.acceptance.promised import Promised
-from gpuplanner.acceptance.promising import of_choice, of_gpus, of_itself, recognised
+from gpuplanner.acceptance.promising import measured, of_choice, of_gpus, of_itself, recognised
+from gpuplanner.acceptance.reached import read_reached
 from gpuplanner.acceptance.rules import read_rules
 from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.catalog.names.resolution import Kind, Resolution
@@ -64,8 +65,10 @@ def _promise(wanted: Promised | None, evidence: Evidence, context: Context) -> P
         return workspace.resolve(name, "gpu", memory_bytes)
 
     if wanted is None:
-        return of_itself(evidence, workspace.catalog.gpus, resolve)
-    return recognised(wanted, evidence, resolve)
+        promised = of_itself(evidence, workspace.catalog.gpus, resolve)
+    else:
+        promised = recognised(wanted, evidence, resolve)
+    return measured(promised, read_reached(shipped("catalogs") / "measurements"), resolve)
 
 
 def _expected(text: str, context: Context) -> Promised:

@@ -1,6 +1,16 @@
 import pytest
 
-from gpuplanner.acceptance.promising import of_choice, of_gpus, of_instance, of_itself, promised_gpu, recognised
+from gpuplanner.acceptance.promising import (
+    measured,
+    of_choice,
+    of_gpus,
+    of_instance,
+    of_itself,
+    promised_gpu,
+    recognised,
+)
+from gpuplanner.acceptance.reached import read_reached
+from gpuplanner.paths import shipped
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.workload.plan import GpuSlice, MachineChoice
@@ -67,6 +77,18 @@ def test_the_machine_of_a_plan(workspace):
     assert cut is not None
     assert (cut.mig, cut.gpu_fraction) == (True, None)
     assert of_choice(MachineChoice(gpu_id="no-such"), catalog.gpus, catalog.instances) is None
+
+
+@pytest.mark.parametrize(
+    ("gpu", "tflop_per_s"),
+    [("nvidia-h100-sxm5-80gb", 794.5), ("amd-mi300x", 668.4), ("nvidia-a100-sxm4-40gb", 271.2), ("nvidia-l4", None)],
+)
+def test_what_matrix_products_reached(workspace, resolve, gpu, tflop_per_s):
+    points = read_reached(shipped("catalogs") / "measurements")
+    promised = measured(of_gpus(workspace.catalog.gpus[gpu]), points, resolve).gpu
+    assert promised is not None
+    reached = (promised.reached_flop_per_s or {}).get("bf16")
+    assert reached == (tflop_per_s * 1e12 if tflop_per_s else None)
 
 
 def test_names_are_resolved_and_open_ones_stay_open(workspace, resolve):

@@ -19,17 +19,24 @@ _IDLE_PERCENT = 5
 _SWITCHED, _SWITCHED_LANES = 8, 12
 
 
-def _against(asked: Asked, have: float, wanted: float, unit: str, source: Record) -> Judgement:
-    """A measured rate against what the parts can do one way, by the shares of the rule."""
+def _against(asked: Asked, have: float, wanted: float, unit: str, source: Record, of: str = "") -> Judgement:
+    """A measured rate against what the parts can do one way, by the shares of the rule.
+
+    `of`: "reached_" where `wanted` is not the data sheet's but what such parts have reached.
+    """
     share, rule = have / wanted, asked.rule
     verdict = (
-        Verdict.PASS if share >= rule["pass_share"] else Verdict.WARN if share >= rule["fail_share"] else Verdict.FAIL
+        Verdict.PASS
+        if share >= rule[f"{of}pass_share"]
+        else Verdict.WARN
+        if share >= rule[f"{of}fail_share"]
+        else Verdict.FAIL
     )
     fine = verdict is Verdict.PASS
     return Judgement(
         verdict,
         msg("check.rate.reaches", share=percent(share)) if fine else msg("check.rate.below", share=percent(share)),
-        text(f"≥ {wanted * rule['pass_share']:.0f} {unit}"),
+        text(f"≥ {wanted * rule[f'{of}pass_share']:.0f} {unit}"),
         text(f"{have:.1f} {unit}"),
         None if fine else msg("check.do.measure_again"),
         None if fine else msg("check.ask.slow"),
@@ -153,6 +160,7 @@ def matrices(asked: Asked) -> Judgement | None:
     if not rates:
         return not_measured("B")
     wanted = (asked.promised.gpu.flop_per_s if asked.promised.gpu else None) or {}
+    reached = (asked.promised.gpu.reached_flop_per_s if asked.promised.gpu else None) or {}
     fastest: dict[tuple[int | None, str | None, str | None], MatrixRate] = {}
     for rate in rates:
         key = rate.gpu_index, rate.dtype, rate.path
@@ -170,6 +178,8 @@ def matrices(asked: Asked) -> Judgement | None:
                 text(f"{have:.1f} TFLOP/s"),
                 lines=lines_of([rate], "tflop_per_s"),
             )
+        elif dtype in reached:
+            judged = _against(asked, have, reached[dtype] / 1e12, "TFLOP/s", rate, of="reached_")
         elif most:
             judged = _against(asked, have, most / 1e12, "TFLOP/s", rate)
         else:

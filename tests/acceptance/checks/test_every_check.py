@@ -1,5 +1,7 @@
 """Each check passes, objects, and says that it cannot tell, each by a machine that differs in what it is about."""
 
+from dataclasses import replace
+
 import pytest
 
 from gpuplanner.acceptance.promised import Identity
@@ -426,6 +428,9 @@ CASES = [
      {"matrix_rates": MatrixRate(gpu_index=0, dtype="bf16", tflop_per_s=400, path="torch")}, FAIL),
     ("flops", promising(H100),
      {"matrix_rates": MatrixRate(gpu_index=0, dtype="bf16", tflop_per_s=400, path="ptx_mma")}, SKIPPED),
+    *(("flops", promising(replace(H100, reached_flop_per_s={"bf16": 794.5e12})),
+       {"matrix_rates": MatrixRate(gpu_index=0, dtype="bf16", tflop_per_s=rate, path="torch")}, verdict)
+      for rate, verdict in ((720, PASS), (660, WARN), (620, FAIL))),
     ("flops", None, {"matrix_rates": MatrixRate(gpu_index=0, dtype="bf16", tflop_per_s=400)}, CANNOT),
     ("allreduce", promising(H100), {"collectives": collective(470)}, PASS),
     ("allreduce", promising(H100), {"collectives": collective(360)}, WARN),
