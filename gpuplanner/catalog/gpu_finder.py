@@ -29,6 +29,10 @@ class GpuFinder:
                 named.setdefault(name, []).append(gpu.id)
         self._exact = {name: ids[0] for name, ids in named.items() if len(ids) == 1}
 
+    def called(self, text: str) -> str | None:
+        """The id of the one GPU that is called exactly so."""
+        return self._exact.get(text.casefold())
+
     def with_gpu(self, instance: Instance, known: Instance | None, fields: Fields) -> Instance:
         """The instance with its GPU. What cannot be found is kept as a problem: an error for an id, else a warning."""
         ids = (instance.gpu_id, *instance.gpu_may_be) if instance.gpu_id else instance.gpu_may_be
@@ -36,13 +40,16 @@ class GpuFinder:
             if gpu_id not in self._catalog.gpus:
                 near_id = near(gpu_id or "", self._catalog.gpus)
                 fields.problem("gpu_id", "overlay.instance.unknown_gpu_id", value=gpu_id or "", near=near_id)
+        if known and instance.gpu_id and "gpu_id" not in fields.record.values and _same_text(known, instance):
+            # As its row says, it is what the catalog knows; there it may be named more closely.
+            return replace(instance, gpu_id=None)
         if ids:
             return instance
         if not instance.gpu_text:
             if known is None:
                 fields.problem("gpu", "overlay.instance.which_gpu", name=instance.name)
             return instance
-        if known and known.gpu_text.casefold() == instance.gpu_text.casefold():
+        if known and _same_text(known, instance):
             return instance
         found = self._find(instance.gpu_text)
         return replace(instance, gpu_id=found) if isinstance(found, str) else self._resolved(instance, found, fields)
@@ -100,3 +107,7 @@ class GpuFinder:
             return (rate.value if rate else 0.0, bandwidth.value if bandwidth else 0.0)
 
         return tuple(sorted((i for i in dict.fromkeys(ids) if i in self._catalog.gpus), key=speed))
+
+
+def _same_text(one: Instance, other: Instance) -> bool:
+    return one.gpu_text.casefold() == other.gpu_text.casefold()

@@ -16,6 +16,8 @@ from gpuplanner.catalog.problems import Problem, Severity
 from gpuplanner.facts import Basis, Direction, Fact, Known, MemoryKind, Per, Source
 from gpuplanner.units import GB, GIB, HOURS_PER_MONTH, Unit
 
+SizesSeen = dict[tuple[str, str, int], Known]
+"""Sizes by field, text and source: rows of a long list repeat a few of them."""
 SourceOf = Callable[[str, str], Source]
 """From a reference and the date of the fact to a source. Raises KeyError when there is none."""
 
@@ -71,13 +73,23 @@ INSTANCE_FIELDS = (
     *(*_PRICES, "currency", "region", "price_date", "checked", "source", "from_memory"),
 )
 UNKNOWN = "unknown"
+_WHOLE = Fraction(1)
 _HIGHEST_PRICE = 1_000_000.0
 
 
 def read_instance(
-    record: Record, source_of: SourceOf, memory: Source, problems: list[Problem], *, user: bool = False
+    record: Record,
+    source_of: SourceOf,
+    memory: Source,
+    problems: list[Problem],
+    *,
+    user: bool = False,
+    seen: SizesSeen | None = None,
+    gpu_called: Callable[[str], str | None] | None = None,
 ) -> Instance | None:
     """The instance of one row, or None when something in it is wrong. `memory`: the source of what is from memory.
+
+    `seen`: what sizes were read as in other rows of the same file; it grows. `gpu_called`: the GPU of just that name.
 
     `gpu_id` is taken as it stands; who calls finds it from `gpu_text` where the row leaves it empty.
     """
@@ -94,19 +106,23 @@ def read_instance(
     from_memory = fields.words("from_memory") if "from_memory" in record.values else ()
     # Most rows of a long price list leave most of these out.
     texts: dict[str, Any] = {name: fields.text(name) for name in _TEXTS if name in record.values}
+    gpu_text, gpu_id = fields.text("gpu"), fields.text("gpu_id") or None
+    may_be = fields.words("gpu_may_be", "|") if "gpu_may_be" in record.values else ()
+    if gpu_called and gpu_text and not gpu_id and not may_be:
+        gpu_id = gpu_called(gpu_text)
     instance = Instance(
         id=fields.text("id") or instance_id(provider, name),
         provider=provider,
         name=name,
-        gpu_text=fields.text("gpu"),
-        gpu_id=fields.text("gpu_id") or None,
+        gpu_text=gpu_text,
+        gpu_id=gpu_id,
         gpu_count=fields.count("gpu_count", high=4096),
         gpu_fraction=_share(fields),
-        properties=_sizes(fields, source, memory, from_memory),
+        properties=_sizes(fields, source, memory, from_memory, {} if seen is None else seen),
         prices=_prices(fields, source, date),
         from_memory=from_memory,
         source=source,
-        gpu_may_be=fields.words("gpu_may_be", "|") if "gpu_may_be" in record.values else (),
+        gpu_may_be=may_be,
         user=user,
         **texts,
     )
@@ -188,7 +204,7 @@ def _share(fields: Fields) -> Fraction | None:
     """The share of one GPU: 1 unless a row says otherwise, None where it says that it is unknown."""
     text = fields.text("gpu_share")
     if not text:
-        return Fraction(1)
+        return _WHOLE
     if text == UNKNOWN:
         return None
     try:
@@ -202,15 +218,24 @@ def _share(fields: Fields) -> Fraction | None:
 
 
 def _sizes(
-    fields: Fields, source: Source, memory: Source, from_memory: tuple[str, ...]
+    fields: Fields, source: Source, memory: Source, from_memory: tuple[str, ...], seen: SizesSeen
 ) -> dict[InstanceProperty, Known]:
     sizes: dict[InstanceProperty, Known] = {}
     for name, field in INSTANCE_NUMBERS.items():
-        if name in fields.record.values:
+        text = fields.record.values.get(name, "")
+        if text == "":
+            continue
+        said = memory if name in from_memory else source
+        key = (name, text, id(said)) if isinstance(text, str) else None
+        known = seen.get(key) if key else None
+        if known is None:
             value = fields.number(name, low=field.low, high=field.high)
-            if value is not None:
-                said = memory if name in from_memory else source
-                sizes[field.property] = Known(Fact(value * field.factor, field.unit, said, field.basis))
+            if value is None:
+                continue
+            known = Known(Fact(value * field.factor, field.unit, said, field.basis))
+            if key:
+                seen[key] = known
+        sizes[field.property] = known
     return sizes
 
 

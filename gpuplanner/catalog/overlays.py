@@ -30,6 +30,7 @@ from gpuplanner.catalog.own_models import own_model
 from gpuplanner.catalog.parameters import total_parameters
 from gpuplanner.catalog.problems import Problem, Refused, Severity
 from gpuplanner.catalog.sources import Sources
+from gpuplanner.collector_pause import collector_paused
 from gpuplanner.facts import Known
 from gpuplanner.messages import InputError, msg
 from gpuplanner.paths import is_there
@@ -77,10 +78,11 @@ def with_overlays(
     """
     reading = _Reading(catalog, today, priced_in)
     files = [file for path in paths if (file := reading.open(path))]
-    for file in files:
-        reading.add_facts(file)
-    for file in files:
-        reading.add_instances(file)
+    with collector_paused():
+        for file in files:
+            reading.add_facts(file)
+        for file in files:
+            reading.add_instances(file)
     return reading.result()
 
 
@@ -92,6 +94,8 @@ class _Reading:
         # It is tomorrow already where some price lists come from.
         self._tomorrow = (today + timedelta(days=1)).isoformat() if today else "9999"
         self._priced_in = frozenset(priced_in)
+        self._right_memory: set[tuple[float, str, int | None, tuple[int, int] | None]] = set()
+        """Memory that was found to be its GPU's: rows of a long list repeat a few."""
         self._sources = Sources(catalog.sources)
         self._gpus = dict(catalog.gpus)
         self._gpu_ids = {gpu.name.casefold(): gpu.id for gpu in reversed(tuple(catalog.gpus.values()))}
@@ -202,8 +206,11 @@ class _Reading:
         by_name = {(i.provider.casefold(), i.name.casefold()): i for i in self._instances.values()}
         memory = self._sources["memory"]
         told: set[str] = set()
+        sizes: instance_files.SizesSeen = {}
         for record in file.sections.get("instances", ()):
-            read = instance_files.read_instance(record, file.source_of, memory, file.problems, user=True)
+            read = instance_files.read_instance(
+                record, file.source_of, memory, file.problems, user=True, seen=sizes, gpu_called=finder.called
+            )
             if read is None:
                 continue
             fields = Fields(record, file.problems)
@@ -237,8 +244,14 @@ class _Reading:
         gpu = self._gpus.get(instance.planning_gpu_id or "")
         if stated is None or gpu is None:
             return instance
+        share = instance.gpu_fraction
+        # Not the fraction itself, whose hash takes longer than all else here.
+        asked = (stated.value, gpu.id, instance.gpu_count, share.as_integer_ratio() if share else None)
+        if asked in self._right_memory:
+            return instance
         fault = memory_of_another_kind(stated.value, gpu, instance.gpu_count, instance.gpu_fraction)
         if fault is None:
+            self._right_memory.add(asked)
             return instance
         fields.keep("gpu_memory_gb", fault, Severity.WARNING)
         sizes: dict[InstanceProperty, Known] = {

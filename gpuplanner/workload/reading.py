@@ -13,6 +13,7 @@ from typing import Any, Final
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.families import architecture_from_config
 from gpuplanner.catalog.parameters import active_parameters, total_parameters
+from gpuplanner.collector_pause import collector_paused
 from gpuplanner.messages import InputError, Message, msg, shortened
 from gpuplanner.workload import wrong_files
 from gpuplanner.workload.gguf_config import gguf_config
@@ -76,7 +77,7 @@ def read_model_file(path: Path) -> ReadModel:
     or broken, is of another kind (which is named), or describes a family that is not known.
     """
     path = without_folder(path, CONFIG)
-    with opened(path) as file:
+    with collector_paused(), opened(path) as file:
         start = file.start(LENGTH_BYTES + 1)
         if start.startswith(MAGIC):
             return _from_gguf(path, file)

@@ -6,9 +6,8 @@ Format: 8 bytes with the length of the header, the header in JSON, then the tens
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, NamedTuple, TypeGuard
 
 from gpuplanner.messages import InputError, shortened
 from gpuplanner.workload.model_files import ModelFile, json_content
@@ -30,8 +29,7 @@ _SCALE = re.compile(
 _PACKED = ("weight_packed", "_blocks", "qweight")
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(NamedTuple):
     """A tensor of a weight file. `weights`: how many weights it holds, packed ones unpacked; 0 for scales."""
 
     name: str
@@ -79,7 +77,9 @@ def _tensor(file: ModelFile, name: str, entry: Any, space: int) -> Tensor:
 
 def _weights(name: str, kind: str, elements: int) -> int:
     """The weights in a tensor: two 4-bit ones in a byte of a packed tensor, eight in an I32; none in scales."""
-    if _SCALE.search(name):
+    # Most names end so, and of the patterns only that of `quant_state` allows it.
+    plain = name.endswith(".weight") and "quant_state" not in name
+    if not plain and _SCALE.search(name):
         return 0
     if name.endswith(_PACKED):
         return elements * _BITS[kind] // 4
@@ -87,7 +87,9 @@ def _weights(name: str, kind: str, elements: int) -> int:
 
 
 def _whole_numbers(value: object) -> TypeGuard[list[int]]:
-    return isinstance(value, list) and all(type(v) is int and 0 <= v <= _MOST_ELEMENTS for v in value)
+    if not isinstance(value, list):
+        return False
+    return set(map(type, value)) <= {int} and (not value or (min(value) >= 0 and max(value) <= _MOST_ELEMENTS))
 
 
 def _broken(file: ModelFile, name: str) -> InputError:

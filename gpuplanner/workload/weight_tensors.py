@@ -34,6 +34,7 @@ _GGUF_PARTS: tuple[tuple[re.Pattern[str], Part], ...] = (
     (re.compile(r"attn_"), Part.ATTENTION),
     (re.compile(r"ffn_"), Part.MLP),
 )
+_NUMBER_OF_A_LAYER = re.compile(r"\.\d+(?=\.)")
 _NOT_WEIGHTS = re.compile(r"^rope_(freqs|factors_long|factors_short)\.weight$|rotary_emb\.inv_freq$|position_ids$")
 
 
@@ -49,7 +50,16 @@ def module_part(name: str) -> Part:
 
 def weight_count(tensors: Iterable[Tensor]) -> int:
     """All weights, tables of rotary positions and scales left out."""
-    return sum(tensor.weights for tensor in tensors if not _NOT_WEIGHTS.search(tensor.name))
+    weights: dict[str, int] = {}
+    for tensor in tensors:
+        name = _any_layer(tensor.name)
+        weights[name] = weights.get(name, 0) + tensor.weights
+    return sum(count for name, count in weights.items() if not _NOT_WEIGHTS.search(name))
+
+
+def _any_layer(name: str) -> str:
+    """The name without its layer's and expert's numbers: no rule here looks at them, and there are far fewer names."""
+    return _NUMBER_OF_A_LAYER.sub(".0", name)
 
 
 def with_tensors(shape: ModelArchitecture, tensors: Iterable[Tensor], *, gguf: bool, named: str) -> ModelArchitecture:
@@ -57,10 +67,15 @@ def with_tensors(shape: ModelArchitecture, tensors: Iterable[Tensor], *, gguf: b
     bits: dict[Part, int] = {}
     counts: dict[Part, int] = {}
     kinds: dict[Part, dict[str, int]] = {}
+    of_a_name: dict[str, Part | None] = {}
     for tensor in tensors:
-        if _NOT_WEIGHTS.search(tensor.name):
+        name = _any_layer(tensor.name)
+        if name not in of_a_name:
+            whole = gguf_part(tensor.name) if gguf else module_part(tensor.name)
+            of_a_name[name] = None if _NOT_WEIGHTS.search(tensor.name) else whole
+        part = of_a_name[name]
+        if part is None:
             continue
-        part = gguf_part(tensor.name) if gguf else module_part(tensor.name)
         bits[part] = bits.get(part, 0) + 8 * tensor.stored_bytes
         counts[part] = counts.get(part, 0) + tensor.weights
         own = kinds.setdefault(part, {})

@@ -1,5 +1,6 @@
 """A person's own files over the catalog: what is right counts, what is wrong is said with file, line and field."""
 
+import gc
 import time
 from datetime import date
 from fractions import Fraction
@@ -560,3 +561,37 @@ def test_a_rate_of_a_day_to_come_is_said(tmp_path, base):
     catalog = with_overlays(base, [path], date(2026, 11, 30))
     assert [(p.what.id, p.line, p.field) for p in catalog.problems] == [("overlay.rate.future", 4, "date")]
     assert catalog.currencies["KRW"].per_usd == 1400
+
+
+def test_a_long_list_is_read_without_going_through_it_again_and_again(tmp_path, base):
+    """The collector of garbage, and a fact made anew for each cell, took more than half of the time."""
+    head = "provider,name,gpu,gpu_count,vcpus,price_per_hour,currency\n"
+    rows = (f"Acme,x{n},H100 SXM5 80GB,1,16,3,USD" for n in range(3_000))
+    path = tmp_path / "long.csv"
+    path.write_text(head + "\n".join(rows), encoding="utf-8")
+    collections: list[str] = []
+
+    def count(phase: str, _info: dict[str, int]) -> None:
+        collections.append(phase)
+
+    gc.collect()
+    gc.callbacks.append(count)
+    try:
+        catalog = with_overlays(base, [path])
+    finally:
+        gc.callbacks.remove(count)
+    # Parsing the file and putting the catalog together make few objects.
+    assert len(collections) <= 4
+    assert gc.isenabled()
+    facts = {id(catalog.instances[f"acme/x{n}"].properties[InstanceProperty.VCPUS]) for n in range(3_000)}
+    assert len(facts) == 1
+
+
+def test_a_row_of_the_catalogs_own_gpu_name_leaves_the_gpu_as_the_catalog_has_it(tmp_path, base):
+    known = next(
+        i for i in base.instances.values() if i.gpu_id and base.gpus[i.gpu_id].name != i.gpu_text and i.gpu_text
+    )
+    named = f'{known.provider},{known.name},"{known.gpu_text}",9,USD\n'
+    path = tmp_path / "p.csv"
+    path.write_text("provider,name,gpu,price_per_hour,currency\n" + named, encoding="utf-8")
+    assert with_overlays(base, [path]).instances[known.id].gpu_id == known.gpu_id

@@ -10,6 +10,7 @@ from gpuplanner.catalog.parameters import total_parameters
 from gpuplanner.messages import InputError
 from gpuplanner.workload.precision import WeightPrecision
 from gpuplanner.workload.reading import FileKind, read_model_file
+from gpuplanner.workload.weight_tensors import module_part
 from tests.workload.model_samples import (
     LLAMA,
     LLAMA_WEIGHTS,
@@ -169,3 +170,19 @@ def test_only_the_header_of_a_huge_file_is_read(tmp_path):
     with file.open("r+b") as stream:
         stream.truncate(5 * 2**30)  # sparse: takes no space
     assert read_model_file(file).weights == LLAMA_WEIGHTS
+
+
+def test_names_that_differ_by_their_layer_are_looked_at_once(tmp_path, monkeypatch):
+    """A file may name 200,000 tensors; what kind of part each is was asked for every one of them."""
+    write_json(tmp_path / "config.json", LLAMA)
+    asked: list[str] = []
+
+    def part(name: str) -> Part:
+        asked.append(name)
+        return module_part(name)
+
+    monkeypatch.setattr("gpuplanner.workload.weight_tensors.module_part", part)
+    names = [f"model.layers.{layer}.mlp.down_proj.weight" for layer in range(50)]
+    file = write_safetensors(tmp_path / "model.safetensors", dict.fromkeys((*names, "x.1", "x.2"), (4, 4)))
+    assert read_model_file(file).weights == 52 * 16
+    assert sorted(asked) == ["model.layers.0.mlp.down_proj.weight", "x.1", "x.2"]
