@@ -59,7 +59,7 @@ def label(gpu: Gpu) -> str:
     """What a GPU is called among the others of its machine."""
     if gpu.index is not None:
         return str(gpu.index)
-    return gpu.pci_bus_id or (gpu.uuid or "?")[:16]
+    return gpu.pci_bus_id or (gpu.uuid or "")[:16] or gpu.name or "?"
 
 
 def named(labels: Sequence[str]) -> str:

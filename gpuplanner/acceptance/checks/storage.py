@@ -124,6 +124,45 @@ def space(asked: Asked) -> Judgement | None:
     )
 
 
+def health(asked: Asked) -> Judgement | None:
+    """No disk says that it is failing or worn."""
+    told = [
+        disk
+        for disk in asked.evidence.disks
+        if any(
+            value is not None
+            for value in (disk.healthy, disk.critical_warning, disk.media_errors, disk.used_percent, disk.spare_percent)
+        )
+    ]
+    if not told:
+        return not_read("sudo smartctl -a /dev/nvme0n1", None)
+    fields = ("healthy", "critical_warning", "media_errors", "used_percent", "spare_percent")
+    rule, ask = asked.rule, msg("check.ask.disk_health")
+    failing = [disk for disk in told if disk.healthy is False or (disk.critical_warning or 0) > 0]
+    if failing:
+        names = ", ".join(disk.name or disk.model or "?" for disk in failing)
+        return Judgement(
+            Verdict.FAIL, msg("check.disk.failing"), None, text(names), ask=ask, lines=lines_of(failing, *fields)
+        )
+    worn = [
+        disk
+        for disk in told
+        if (disk.media_errors or 0) > 0
+        or (disk.used_percent or 0) >= rule["worn_from_percent"]
+        or (disk.spare_percent is not None and disk.spare_percent < rule["spare_below_percent"])
+    ]
+    if worn:
+        names = ", ".join(disk.name or disk.model or "?" for disk in worn)
+        return Judgement(
+            Verdict.WARN, msg("check.disk.worn"), None, text(names), ask=ask, lines=lines_of(worn, *fields)
+        )
+    if all(disk.healthy is None and disk.critical_warning is None for disk in told):
+        return not_read("sudo smartctl -H /dev/nvme0n1", None)
+    return Judgement(
+        Verdict.PASS, msg("check.disk.well"), None, text(f"{len(told)}"), lines=lines_of(told, *fields[:2])
+    )
+
+
 def speed(asked: Asked) -> Judgement | None:
     """Reading in a row is as fast as promised."""
     rates = [
@@ -160,4 +199,4 @@ def speed(asked: Asked) -> Judgement | None:
     )
 
 
-CHECKS = (Check("disk.kind", kind), Check("disk.free", space), Check("disk.speed", speed))
+CHECKS = (Check("disk.kind", kind), Check("disk.free", space), Check("disk.health", health), Check("disk.speed", speed))
