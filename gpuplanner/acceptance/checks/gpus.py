@@ -59,6 +59,15 @@ def count(asked: Asked) -> Judgement | None:
         else:
             reason = msg("check.gpu_count.lost", answering=len(answering), bus=max(len(on_bus), len(evidence.gpus)))
         return Judgement(Verdict.FAIL, reason, expected, measured, msg("check.do.lost_gpu"), ask, lines)
+    if _is_part(evidence.gpus):
+        return Judgement(
+            Verdict.CANNOT_TELL,
+            msg("check.gpu_count.part"),
+            expected,
+            measured,
+            msg("check.do.would_tell", command="nvidia-smi -L"),
+            lines=lines,
+        )
     if wanted is None:
         if on_bus:
             return Judgement(Verdict.PASS, msg("check.gpu_count.as_bus"), expected, measured, lines=lines)
@@ -86,6 +95,12 @@ def count(asked: Asked) -> Judgement | None:
     if len(answering) > wanted:
         return Judgement(Verdict.WARN, msg("check.gpu_count.more"), expected, measured, lines=lines)
     return Judgement(Verdict.PASS, msg("check.as_expected"), expected, measured, lines=lines)
+
+
+def _is_part(gpus: tuple[Gpu, ...]) -> bool:
+    """Whether a text tells of some GPUs only: the driver numbers those that answer from 0 without a gap."""
+    indices = {gpu.index for gpu in gpus if gpu.index is not None}
+    return bool(indices) and max(indices) >= len(gpus)
 
 
 def model(asked: Asked) -> Judgement | None:

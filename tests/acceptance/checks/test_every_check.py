@@ -74,6 +74,7 @@ CASES = [
     ("gpu.count", None, {"gpus": gpus(1), "pci": bus(1, revision="ff")}, FAIL),
     ("gpu.count", None, {"faults": ToolFault(kind="no_driver"), "pci": bus(1, driver=None)}, FAIL),
     ("gpu.count", None, {"gpus": gpus(8)}, CANNOT),
+    ("gpu.count", EIGHT, {"gpus": gpus(8)[6:7]}, CANNOT),
     ("gpu.count", EIGHT, {}, CANNOT),
     ("gpu.count", EIGHT, {"pci": bus(8)}, CANNOT),
     ("gpu.count", EIGHT, {"pci": bus(7)}, FAIL),
