@@ -53,6 +53,8 @@ beside what gpuplanner says for the same run. `gpuplanner validate FILE…` does
   for the rest.
 - *Left out*: each source predicted with efficiencies fitted to the other sources alone (`make accuracy-fit`). Rows that
   no fit uses have no number there; in the column before they are unseen as well.
+- Collectives and speech are fitted and have no number there either: each of their sources is the only one of its links
+  or its program, so that none can be left out. What stands in the column before is of rows that were fitted.
 - *In range*: the share of measured values inside the range shown, which is nominally 80 %.
 - *Baseline*: the median utilisation of the other runs of the same GPU, kind and precision, for every run of that kind.
 - A dash is no number: nothing of that kind was measured, or nothing stands behind it."""
