@@ -94,7 +94,7 @@ def test_typing_over_the_real_engine_keeps_the_window_alive(open_page, settled, 
     settled(page)
     rows = [page.wizard.row(f"serving.{name}") for name in ("input_tokens", "concurrency")]
     cpu_ms, own_ms = [], []
-    for texts in (("3000", "48"), ("2000", "64"), ("2500", "32")):
+    for texts in (("3000", "48"), ("2000", "64"), ("2500", "32"), ("1500", "24"), ("3500", "40"), ("1000", "56")):
         with watch_stalls() as stalls:
             for row, text in zip(rows, texts, strict=True):
                 typed(stalls, row, text)
@@ -104,8 +104,8 @@ def test_typing_over_the_real_engine_keeps_the_window_alive(open_page, settled, 
         cpu_ms.append(stalls.quick_cpu_ms)
         own_ms.append(stalls.quick_own_ms)
     assert max(cpu_ms) < ALLOWED_MS
-    # What a person waits, search and explanation beside it. The least of three: on a busy machine the thread that has
-    # the interpreter may itself not be given the processor.
+    # What a person waits, search and explanation beside it. The least of six: on a busy machine the thread that has the
+    # interpreter may itself not be given the processor, and on two cores about every fifth round waits longer.
     assert min(own_ms) < ALLOWED_MS
 
 
