@@ -7,7 +7,8 @@ from typing import Literal, get_args
 from gpuplanner.probe.output import Output
 
 Outcome = Literal["ended", "not_found", "no_permission", "timed_out", "cut", "stopped", "failed", "lost"]
-OUTCOMES: frozenset[str] = frozenset(get_args(Outcome))
+OUTCOMES: Mapping[str, Outcome] = {name: name for name in get_args(Outcome)}
+"""Every outcome by its word."""
 
 
 @dataclass(frozen=True, slots=True)

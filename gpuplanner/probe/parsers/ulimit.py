@@ -1,6 +1,7 @@
 """The limits of a process: `ulimit -a` of a shell, and `/proc/self/limits` with its soft limit."""
 
 import re
+from functools import partial
 
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.host import Limits
@@ -47,8 +48,12 @@ def parse(output: Output) -> Parsed:
         if match["value"] == "unlimited":
             reading.put(name, UNLIMITED, line)
         else:
-            reading.take(name, match["value"], lambda text, by=factor: number(text) * by, line)  # type: ignore[misc]  # a default holds this turn's factor
+            reading.take(name, match["value"], partial(_scaled, factor), line)
     return Parsed(Evidence(limits=reading.made(Limits), looked_for=frozenset({"limits"})))
+
+
+def _scaled(factor: float, text: str) -> float:
+    return number(text) * factor
 
 
 PARSER = Parser("ulimit", recognise, parse)
