@@ -73,8 +73,12 @@ def json_line(reading: Reading) -> str:
         told["throttled"] = list(reasons_of(reading.throttle_reasons))
     if reading.lost:
         told["lost"] = True
+    if reading.xids:
+        told["xids"] = list(reading.xids)
     if reading.processes is not None:
-        told["processes"] = [{"pid": pid, "used_bytes": used} for pid, used in reading.processes]
+        told["processes"] = [
+            {"pid": one.pid, "used_bytes": one.used_bytes, "name": one.name} for one in reading.processes
+        ]
     return json.dumps(told)
 
 

@@ -48,7 +48,9 @@ def test_as_lines_of_json(watch):
     assert {row["gpu"] for row in rows} == {0, None}
     assert rows[0]["power_w"] == 431.5
     assert (rows[0]["throttle_reasons"], rows[0]["throttled"]) == (4, [])
-    assert [row["processes"] for row in rows if "processes" in row] == [[{"pid": 4242, "used_bytes": 3 << 30}]]
+    assert [row["processes"] for row in rows if "processes" in row] == [
+        [{"pid": 4242, "used_bytes": 3 << 30, "name": ""}]
+    ]
 
 
 def test_a_lost_gpu(watch):

@@ -1,12 +1,16 @@
 """The sampling program, run as it runs on a machine, against an NVML with recorded values and the real `/proc`."""
 
 import ast
+import ctypes
 import time
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
-from gpuplanner.probe.there import bundle, sample
+from gpuplanner.probe.telemetry import Telemetry
+from gpuplanner.probe.there import bundle, host
+from gpuplanner.probe.there.faults import Faults, KernelLog
 from gpuplanner.probe.transports.programs import SAMPLE
 
 FEW = {"interval_s": 0.1, "seconds": 0.5}
@@ -114,7 +118,7 @@ def test_it_goes_on_until_nobody_listens(libraries, start):
 
 def proc(monkeypatch, **files):
     monkeypatch.setattr(
-        sample, "_lines", lambda path: [line.split() for line in files.get(path.split("/")[2], "").splitlines()]
+        host, "lines_of", lambda path: [line.split() for line in files.get(path.split("/")[2], "").splitlines()]
     )
 
 
@@ -124,9 +128,73 @@ def test_a_disk_counts_once_with_its_partitions(monkeypatch):
             "7 0 loop0 1 0 9999 0 1 0 0", "253 0 dm-0 1 0 1000 0 1 0 0"]  # fmt: skip
     proc(monkeypatch, diskstats="\n".join(rows))
     counted: dict[str, float] = {}
-    sample._disks(counted)
+    host._disks(counted)
     assert counted == {"disk_read": 512 * 1108, "disk_written": 512 * 14}
 
 
 def test_it_is_written_for_the_python_of_old_machines():
     ast.parse(bundle(*SAMPLE.parts), feature_version=(3, 6))
+
+
+def test_an_xid_comes_with_the_gpu_that_met_it(sampled):
+    frames = sampled({"interval_s": 0.1, "seconds": 1.4}, gpus=2, xid_gpu=1, xid=63)
+    met = [(gpu["gpu"], gpu["xids"]) for frame in samples(frames) for gpu in frame["gpus"] if "xids" in gpu]
+    assert met == [(1, [63])]
+    assert "xid" not in next(frame for frame in frames if frame["frame"] == "machine")["absent"]
+
+
+def test_without_the_drivers_events_the_kernels_log_is_followed_or_the_reason_told(libraries, monkeypatch, tmp_path):
+    class Driver:
+        def __init__(self):
+            self.absent = {"xid": "not_supported"}
+
+        def xids_of(self, _handles):
+            return None
+
+        def at_bus(self, bus):
+            return {"0000:3b:00.0": ctypes.c_void_p(7)}.get(bus)
+
+    log = tmp_path / "kmsg"
+    monkeypatch.setattr(KernelLog.__init__, "__defaults__", (str(log),))
+    handles = [(4, ctypes.c_void_p(7))]
+    driver = Driver()
+    Faults(driver, handles)
+    assert driver.absent == {"xid": "not_found"}
+    log.write_text("6,1,1,-;NVRM: Xid (PCI:0000:3b:00): 31, before we came\n", encoding="utf-8")
+    driver = Driver()
+    faults = Faults(driver, handles)
+    assert driver.absent == {}
+    assert faults.heard() == {}
+    with log.open("a", encoding="utf-8") as file:
+        file.write("4,2,2,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=7, GPU has fallen off the bus.\n")
+    assert faults.heard() == {4: [79]}
+    faults.close()
+    assert faults.heard() == {}
+
+
+@pytest.mark.alone
+def test_sampling_eight_gpus_ten_times_a_second_costs_a_hundredth_of_a_core(libraries, start):
+    """The processor's time of the process there between two frames, without its start; and ours to take the frames."""
+    libraries.put("nvml")
+    there = start(SAMPLE, {"interval_s": 0.1, "seconds": 0}, gpus=8, busy=1, pcie_us=20_000)
+    telemetry = Telemetry()
+
+    def until(at_s):
+        while (frame := there.next()).get("at_s", 0) < at_s:
+            telemetry.take(frame)
+
+    def all_threads():
+        tasks = Path(f"/proc/{there.process.pid}/task")
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks.iterdir()) / 1e9
+
+    def costs(end_s):
+        there_before, here_before, began = all_threads(), time.thread_time(), time.monotonic()
+        until(end_s)
+        passed = time.monotonic() - began
+        return (all_threads() - there_before) / passed, (time.thread_time() - here_before) / passed
+
+    until(1.0)
+    # What another program takes of the caches counts too: the least of three is ours.
+    measured = [costs(end_s) for end_s in (2.5, 4.0, 5.5)]
+    assert min(there_share for there_share, _ in measured) < 0.01
+    assert min(here_share for _, here_share in measured) < 0.02

@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuplanner.probe.telemetry import BINS, GPU_METRICS, MOST_MARKS, Mark, Series, Telemetry, reasons_of
+from gpuplanner.probe.telemetry import (
+    BINS,
+    GPU_METRICS,
+    MOST_MARKS,
+    WINDOWS,
+    Mark,
+    Process,
+    Series,
+    Telemetry,
+    reasons_of,
+)
 
 
 def test_an_hour_at_ten_a_second_keeps_its_peak_its_dip_and_its_size():
@@ -65,11 +75,11 @@ def test_reasons_have_names_and_unknown_bits_are_not_hidden():
 
 def test_a_frame_is_kept_by_gpu_and_metric():
     telemetry = Telemetry()
-    processes = [{"pid": 7, "used_bytes": None}, {"pid": 8, "used_bytes": 1024}]
+    processes = [{"pid": 7, "used_bytes": None}, {"pid": 8, "used_bytes": 1024, "name": "python3"}]
     telemetry.take({**frame(1.0, power_w=300, processes=processes), "host": {"cpu_percent": 12.5}})
     assert set(telemetry.series) == {(0, "power_w"), (None, "cpu_percent")}
     assert telemetry.series[None, "cpu_percent"].last == 12.5
-    assert telemetry.processes == {0: ((7, None), (8, 1024))}
+    assert telemetry.processes == {0: (Process(7, None), Process(8, 1024, "python3"))}
 
 
 NOTHING = [None, True, "x", [], {}, math.nan, math.inf, -1, 10**400, 1e300, [1], {"gpu": 0}, "∞"]
@@ -83,7 +93,7 @@ NOTHING = [None, True, "x", [], {}, math.nan, math.inf, -1, 10**400, 1e300, [1],
 )
 def test_a_strange_frame_is_left_out(at_s, gpu, value, host):
     telemetry = Telemetry()
-    values = {"gpu": gpu, "lost": value, "processes": value, "throttle_reasons": value}
+    values = {"gpu": gpu, "lost": value, "processes": value, "xids": value, "throttle_reasons": value}
     values.update(dict.fromkeys(GPU_METRICS, value))
     telemetry.take({"at_s": at_s, "gpus": [values, value], "host": host})
     telemetry.take({"at_s": at_s, "gpus": value})
@@ -98,3 +108,43 @@ def test_a_flood_of_frames_stays_within_its_bounds():
         telemetry.take(frame(at, (at % 2) * 8, **{f"x{at}": 1}))
     assert len(telemetry.series) == 64
     assert len(telemetry.marks) == MOST_MARKS
+
+
+def test_the_last_minutes_stay_fine_however_long_one_has_looked():
+    series = Series()
+    for at in range(36_000):
+        series.add(at / 10, 100.0 if at == 35_950 else 50.0)
+    for span_s, width_s in WINDOWS:
+        middle, _, _, high = series.recent(span_s)
+        assert len(middle) == pytest.approx(span_s / width_s, abs=1)
+        assert abs(middle[high.argmax()] - 3595.0) <= width_s
+        assert (high > 50).sum() == 1
+
+
+def test_a_gap_in_the_samples_stays_a_gap():
+    series = Series()
+    for at_s in (0.0, 1.0, 100.0, 101.0):
+        series.add(at_s, at_s)
+    assert list(series.recent(120)[2]) == [0, 1, 100, 101]
+    assert list(series.recent(10)[2]) == [100, 101]
+    series.add(100_000.0, 7.0)
+    assert list(series.recent(120)[2]) == [7]
+
+
+def test_an_hour_of_eight_gpus_takes_no_more_memory_than_its_first_seconds():
+    """A share of the hour's frames, with the hour's times: what is held is set by the series alone."""
+    telemetry = Telemetry()
+    held = set()
+    for at in range(0, 36_000, 60):
+        gpus = [{"gpu": gpu, **dict.fromkeys(GPU_METRICS, at % 100)} for gpu in range(8)]
+        telemetry.take({"at_s": at / 10, "gpus": gpus, "host": {"cpu_percent": 1.0}})
+        held.add(sum(series.held_bytes for series in telemetry.series.values()))
+    assert len(held) == 1
+    assert held.pop() < 30e6
+    assert telemetry.ended_s == pytest.approx(3594)
+
+
+def test_an_xid_is_a_mark():
+    telemetry = Telemetry()
+    assert telemetry.take(frame(1.0, xids=[79, "x", True, -4, 10**9])) == (Mark(1.0, 0, 0, 79),)
+    assert telemetry.take(frame(2.0)) == ()

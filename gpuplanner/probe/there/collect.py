@@ -207,7 +207,7 @@ def watch(stream: Any, stop: threading.Event, patience_s: float) -> None:
         stop.set()
 
     threading.Thread(target=listen, daemon=True).start()
-    while not stop.wait(0.1):
+    while not stop.wait(0.5):
         if time.monotonic() - last[0] > patience_s:
             stop.set()
 

@@ -15,11 +15,16 @@ NVML_ERRORS = {
     27: "not_ready", 999: "unknown",
 }  # fmt: skip
 INSUFFICIENT_SIZE = 7
+NEVER = (3, 13)
+"""What a GPU does not support, and what a driver does not have, will not come by asking again."""
 LOST = ("gpu_is_lost", "reset_required")
 MOST_PROCESSES = 256
+MOST_XIDS = 64
+"""Of one look."""
 _NVLINK_SENT_KIB, _NVLINK_RECEIVED_KIB = 138, 139
 _ALL_LINKS = 0xFFFFFFFF
 _NO_NUMBER = 0xFFFFFFFFFFFFFFFF
+_XID_EVENT = 0x8
 
 
 class NvmlFault(Exception):
@@ -49,6 +54,15 @@ class ProcessOf(ctypes.Structure):
     ]  # fmt: skip
 
 
+class EventData(ctypes.Structure):
+    """nvmlEventData_t."""
+
+    _fields_ = [
+        ("device", ctypes.c_void_p), ("kind", ctypes.c_ulonglong), ("data", ctypes.c_ulonglong),
+        ("gpu_instance", ctypes.c_uint32), ("compute_instance", ctypes.c_uint32),
+    ]  # fmt: skip
+
+
 class ProcessOfOld(ctypes.Structure):
     """nvmlProcessInfo_t of the function without a number."""
 
@@ -71,7 +85,28 @@ _QUICK: Tuple[Tuple[str, Tuple[str, ...], Tuple[int, ...], Any, float], ...] = (
      ctypes.c_ulonglong, 1),
     ("pcie_gen", ("nvmlDeviceGetCurrPcieLinkGeneration",), (), ctypes.c_uint, 1),
     ("pcie_width", ("nvmlDeviceGetCurrPcieLinkWidth",), (), ctypes.c_uint, 1),
+    ("use", ("nvmlDeviceGetUtilizationRates",), (), ctypes.c_uint * 2, 1),
+    ("memory", ("nvmlDeviceGetMemoryInfo",), (), ctypes.c_ulonglong * 3, 1),
 )  # fmt: skip
+_SLOW: Tuple[Tuple[str, Tuple[str, ...], Tuple[int, ...], Any, float], ...] = (
+    # The driver counts PCIe's traffic in KB.
+    ("pcie_sent_mb_per_s", ("nvmlDeviceGetPcieThroughput",), (0,), ctypes.c_uint, 0.001),
+    ("pcie_received_mb_per_s", ("nvmlDeviceGetPcieThroughput",), (1,), ctypes.c_uint, 0.001),
+    ("power_limit_w", ("nvmlDeviceGetEnforcedPowerLimit",), (), ctypes.c_uint, 0.001),
+    ("clock_sm_max_mhz", ("nvmlDeviceGetMaxClockInfo",), (_CLOCK_SM,), ctypes.c_uint, 1),
+)  # fmt: skip
+_NAMES = {"use": "utilization_percent", "memory": "memory_used_mib"}
+"""Under which name the lack of two values at once is noted."""
+
+
+class _Asked:
+    """A function with its arguments and the space for its answer, put together once: asking is cheap then."""
+
+    def __init__(self, nvml: "Nvml", row: Tuple[str, Tuple[str, ...], Tuple[int, ...], Any, float], handle: Any):
+        self.value, names, before, kind, self.factor = row
+        self.space = kind()
+        self.arguments = (handle, *before, ctypes.byref(self.space))
+        self.function = nvml.function(names)
 
 
 class Nvml:
@@ -83,6 +118,7 @@ class Nvml:
         except OSError:
             raise NvmlFault("no_library", "libnvidia-ml.so.1") from None
         self.absent: Dict[str, str] = {}
+        self._plans: Dict[Tuple[int, int], List[_Asked]] = {}
         self._init()
 
     def _init(self) -> None:
@@ -139,25 +175,31 @@ class Nvml:
     def quick(self, handle: Any) -> Dict[str, float]:
         """What may be asked ten times a second: power, temperature, clocks, throttling, PCIe link, use, memory."""
         values: Dict[str, float] = {}
-        for value, names, before, kind, factor in _QUICK:
-            self._take(values, value, names, handle, before, kind, factor)
-        use = (ctypes.c_uint * 2)()
-        if self._noted("utilization_percent", ("nvmlDeviceGetUtilizationRates",), handle, use):
-            values.update(utilization_percent=use[0], memory_percent=use[1])
-        memory = (ctypes.c_ulonglong * 3)()
-        if self._noted("memory_used_mib", ("nvmlDeviceGetMemoryInfo",), handle, memory):
-            values.update(memory_used_mib=memory[2] / 1048576.0)
+        for asked in self._asked(_QUICK, handle):
+            if not self._answered(asked):
+                continue
+            space = asked.space
+            if asked.value == "use":
+                values["utilization_percent"], values["memory_percent"] = space[0], space[1]
+            elif asked.value == "memory":
+                values["memory_used_mib"] = round(space[2] / 1048576.0, 1)
+            else:
+                values[asked.value] = space.value if asked.factor == 1 else round(space.value * asked.factor, 3)
         return values
 
     def slow(self, handle: Any) -> Dict[str, float]:
-        """What takes the driver long (20 ms for each direction of PCIe): once a second.
+        """What takes the driver long (20 ms for each direction of PCIe), or seldom changes: once a second.
 
         PCIe in MB/s; `nvlink_*_kib` are counters since the driver was loaded, of all links together.
         """
         values: Dict[str, float] = {}
-        for value, counter in (("pcie_sent_mb_per_s", 0), ("pcie_received_mb_per_s", 1)):
-            # The driver counts in KB.
-            self._take(values, value, ("nvmlDeviceGetPcieThroughput",), handle, (counter,), ctypes.c_uint, 0.001)
+        for asked in self._asked(_SLOW, handle):
+            if self._answered(asked):
+                answer = asked.space.value
+                values[asked.value] = answer if asked.factor == 1 else round(answer * asked.factor, 3)
+        memory = (ctypes.c_ulonglong * 3)()
+        if self._noted("memory_total_mib", ("nvmlDeviceGetMemoryInfo",), handle, memory):
+            values["memory_total_mib"] = round(memory[0] / 1048576.0, 1)
         for value, name in (
             ("encoder_percent", "nvmlDeviceGetEncoderUtilization"),
             ("decoder_percent", "nvmlDeviceGetDecoderUtilization"),
@@ -182,13 +224,46 @@ class Nvml:
         code = self._code("nvmlDeviceGetTemperature", handle, 0, ctypes.byref(space))
         return NVML_ERRORS.get(code) in LOST
 
-    def _take(
-        self, values: Dict[str, float], value: str, names: Tuple[str, ...], handle: Any, before: Tuple[int, ...],
-        kind: Any, factor: float,
-    ) -> None:  # fmt: skip
-        space = kind()
-        if self._noted(value, names, handle, *before, ctypes.byref(space)):
-            values[value] = space.value * factor if factor != 1 else space.value
+    def xids_of(self, handles: List[Tuple[int, Any]]) -> Optional["Xids"]:
+        """Hears of the Xids of these GPUs as the driver tells them, which needs no root; None where it does not."""
+        space = ctypes.c_void_p()
+        code = self._code("nvmlEventSetCreate", ctypes.byref(space))
+        if code == 0:
+            gpus = {}
+            for gpu, handle in handles:
+                code = self._code("nvmlDeviceRegisterEvents", handle, ctypes.c_ulonglong(_XID_EVENT), space)
+                if code == 0:
+                    gpus[handle.value] = gpu
+            if gpus:
+                return Xids(self, space, gpus)
+            self._code("nvmlEventSetFree", space)
+        self.absent["xid"] = NVML_ERRORS.get(code, "error_%d" % code)
+        return None
+
+    def function(self, names: Tuple[str, ...]) -> Any:
+        """The first function of these names that this library has; None where it has none."""
+        return next((getattr(self._library, name) for name in names if hasattr(self._library, name)), None)
+
+    def _asked(self, rows: Tuple[Any, ...], handle: Any) -> List[_Asked]:
+        """What is asked of a GPU; what it can never answer is asked once."""
+        key = (id(rows), handle.value)
+        if key not in self._plans:
+            made = [_Asked(self, row, handle) for row in rows]
+            self._plans[key] = [asked for asked in made if self._answered(asked) or self._code_of(asked) not in NEVER]
+        return self._plans[key]
+
+    def _code_of(self, asked: _Asked) -> int:
+        return 13 if asked.function is None else int(asked.function(*asked.arguments))
+
+    def _answered(self, asked: _Asked) -> bool:
+        code = self._code_of(asked)
+        name = _NAMES.get(asked.value, asked.value)
+        if code == 0:
+            if self.absent:
+                self.absent.pop(name, None)
+            return True
+        self.absent[name] = NVML_ERRORS.get(code, "error_%d" % code)
+        return False
 
     def _noted(self, value: str, names: Tuple[str, ...], *arguments: Any) -> bool:
         """Call the first function of these names that there is; why there is no value is kept."""
@@ -209,3 +284,34 @@ class Nvml:
         except AttributeError:
             # An older driver's library does not have the function: as if it said so itself.
             return 13
+
+    def wait(self, space: Any, data: EventData, wait_ms: int) -> int:
+        """The code of waiting for an event."""
+        code = self._code("nvmlEventSetWait_v2", space, ctypes.byref(data), wait_ms)
+        return self._code("nvmlEventSetWait", space, ctypes.byref(data), wait_ms) if code == 13 else code
+
+    def free(self, space: Any) -> None:
+        """Let a set of events go."""
+        self._code("nvmlEventSetFree", space)
+
+
+class Xids:
+    """The Xids that the driver tells this process of. It changes nothing there: who listens is all that it notes."""
+
+    def __init__(self, nvml: Nvml, space: Any, gpus: Dict[int, int]) -> None:
+        self._nvml = nvml
+        self._space = space
+        self._gpus = gpus
+
+    def heard(self) -> List[Tuple[int, int]]:
+        """GPU and code of each Xid since the last time; does not wait."""
+        found: List[Tuple[int, int]] = []
+        data = EventData()
+        while len(found) < MOST_XIDS and self._nvml.wait(self._space, data, 0) == 0:
+            if data.device in self._gpus and data.kind & _XID_EVENT:
+                found.append((self._gpus[data.device], data.data))
+        return found
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._nvml.free(self._space)

@@ -1,23 +1,21 @@
 """Samples the GPUs and the host of the machine that it runs on, again and again, until it is told to stop.
 
-Standard library only, Python 3.6 and later. It reads NVML and `/proc` and nothing else; one process for as long as
-somebody looks. What takes the driver long is asked once a second in a thread of its own.
+Standard library only, Python 3.6 and later. It reads NVML, `/proc` and `/sys`, and the kernel's log for Xids where
+the driver does not tell of them; one process for as long as somebody looks.
+What takes the driver long is asked once a second in a thread of its own.
 """
 
-import os
 import threading
 import time
 from typing import Any, Dict, List, Optional, Tuple
 
 from gpuplanner.probe.there.collect import Tell
+from gpuplanner.probe.there.faults import Faults
+from gpuplanner.probe.there.host import Host, lines_of
 from gpuplanner.probe.there.nvml import Nvml, NvmlFault
 
 SLOW_S = 1.0
 SHORTEST_S = 0.05
-SECTOR_BYTES = 512
-"""Of /proc/diskstats, whatever the disk's own sectors are."""
-_NOT_DISKS = ("loop", "ram", "zram", "dm-", "md", "sr")
-"""What stands on other disks of the list would count twice."""
 
 
 class Slow:
@@ -46,7 +44,7 @@ class Slow:
                     return
                 values: Dict[str, Any] = dict(self._nvml.slow(handle))
                 self._rates(gpu, values)
-                values["processes"] = self._nvml.processes(handle)
+                values["processes"] = [_named(one) for one in self._nvml.processes(handle)]
                 with self._lock:
                     self._values[gpu] = values
             if self._stop.wait(max(0.0, SLOW_S - (time.monotonic() - began))):
@@ -69,94 +67,10 @@ class Slow:
                 values[name.replace("_kib", "_mb_per_s")] = more * 1024 / 1e6 / (now - before[0])
 
 
-class Host:
-    """Processors, memory, disks and network from `/proc`; rates since the look before."""
-
-    def __init__(self) -> None:
-        self._before: Dict[str, float] = {}
-        self._at = 0.0
-
-    def look(self) -> Dict[str, float]:
-        """What can be read; a value that is not there is left out. Rates in MB/s (10⁶ bytes)."""
-        now = time.monotonic()
-        counted: Dict[str, float] = {}
-        _processors(counted)
-        _disks(counted)
-        _network(counted)
-        values: Dict[str, float] = {}
-        _memory(values)
-        passed = now - self._at
-        before, self._before, self._at = self._before, counted, now
-        if not before or passed <= 0:
-            return values
-        more = {name: counted[name] - before[name] for name in counted if name in before}
-        if more.get("ticks", 0) > 0:
-            values["cpu_percent"] = 100.0 * more.get("busy_ticks", 0) / more["ticks"]
-            values["cpu_wait_percent"] = 100.0 * more.get("wait_ticks", 0) / more["ticks"]
-        for name in ("disk_read", "disk_written", "network_received", "network_sent"):
-            if more.get(name, -1) >= 0:
-                values[name + "_mb_per_s"] = more[name] / 1e6 / passed
-        return values
-
-
-def _lines(path: str) -> List[List[str]]:
-    try:
-        with open(path) as file:
-            return [line.split() for line in file]
-    except OSError:
-        return []
-
-
-def _processors(counted: Dict[str, float]) -> None:
-    for words in _lines("/proc/stat"):
-        if words and words[0] == "cpu":
-            # user nice system idle iowait irq softirq steal; guests are in user already.
-            ticks = [int(word) for word in words[1:9]]
-            counted["ticks"] = sum(ticks)
-            counted["wait_ticks"] = ticks[4]
-            counted["busy_ticks"] = sum(ticks) - ticks[3] - ticks[4]
-            return
-
-
-def _memory(values: Dict[str, float]) -> None:
-    found = {words[0]: int(words[1]) for words in _lines("/proc/meminfo") if len(words) > 1 and words[1].isdigit()}
-    if "MemTotal:" in found and "MemAvailable:" in found:
-        values["memory_total_mib"] = found["MemTotal:"] / 1024.0
-        values["memory_used_mib"] = (found["MemTotal:"] - found["MemAvailable:"]) / 1024.0
-
-
-def _disks(counted: Dict[str, float]) -> None:
-    rows = [words for words in _lines("/proc/diskstats") if len(words) > 9 and not words[2].startswith(_NOT_DISKS)]
-    names = {words[2] for words in rows}
-    whole = [words for words in rows if _disk_of(words[2]) not in names]
-    if whole:
-        counted["disk_read"] = SECTOR_BYTES * sum(int(words[5]) for words in whole)
-        counted["disk_written"] = SECTOR_BYTES * sum(int(words[9]) for words in whole)
-
-
-def _disk_of(name: str) -> str:
-    """The disk whose partition has this name: sda of sda1, nvme0n1 of nvme0n1p2; empty of a name without a number."""
-    bare = name.rstrip("0123456789")
-    if bare == name:
-        return ""
-    return bare[:-1] if bare.endswith("p") and bare[-2:-1].isdigit() else bare
-
-
-def _network(counted: Dict[str, float]) -> None:
-    rows, physical = [], []
-    for words in _lines("/proc/net/dev"):
-        # The name may stand together with the first number.
-        name, _, rest = " ".join(words).partition(":")
-        numbers = rest.split()
-        if len(numbers) >= 9 and name != "lo":
-            rows.append(numbers)
-            if os.path.exists("/sys/class/net/%s/device" % name):
-                physical.append(numbers)
-    # Bridges, bonds and the ends of containers carry what an adapter carries already.
-    rows = physical or rows
-    if rows:
-        counted["network_received"] = sum(int(numbers[0]) for numbers in rows)
-        counted["network_sent"] = sum(int(numbers[8]) for numbers in rows)
+def _named(process: Dict[str, Any]) -> Dict[str, Any]:
+    """With the name of the program where this machine shows it; the driver's number may be another container's."""
+    words = lines_of("/proc/%d/comm" % process["pid"])
+    return dict(process, name=" ".join(words[0])[:64]) if words and words[0] else process
 
 
 def sample(job: Dict[str, Any], tell: Tell, stop: threading.Event) -> bool:
@@ -173,23 +87,29 @@ def sample(job: Dict[str, Any], tell: Tell, stop: threading.Event) -> bool:
     except NvmlFault as fault:
         tell({"frame": "without", "what": "nvml", "reason": fault.reason, "said": fault.said})
     slow: Optional[Slow] = None
+    faults: Optional[Faults] = None
     try:
         handles = _handles(nvml, tell) if nvml is not None else []
         if nvml is not None and handles:
+            faults = Faults(nvml, handles)
+            if "xid" in nvml.absent:
+                tell({"frame": "without", "what": "xid", "reason": nvml.absent["xid"], "said": ""})
             slow = Slow(nvml, handles, stop)
-        return _loop(nvml, handles, slow, tell, stop, began, interval, end)
+        return _loop(nvml, handles, slow, faults, tell, stop, began, interval, end)
     finally:
         # The thread must be out of the library before that is shut.
         stop.set()
         if slow is not None:
             slow.thread.join(1)
+        if faults is not None:
+            faults.close()
         if nvml is not None:
             nvml.close()
 
 
 def _loop(
-    nvml: Optional[Nvml], handles: List[Tuple[int, Any]], slow: Optional[Slow], tell: Tell, stop: threading.Event,
-    began: float, interval: float, end: Optional[float],
+    nvml: Optional[Nvml], handles: List[Tuple[int, Any]], slow: Optional[Slow], faults: Optional[Faults], tell: Tell,
+    stop: threading.Event, began: float, interval: float, end: Optional[float],
 ) -> bool:  # fmt: skip
     host = Host()
     turn = 0
@@ -198,7 +118,9 @@ def _loop(
         now = time.monotonic()
         if end is not None and now > end + interval / 2:
             return True
-        frame: Dict[str, Any] = {"frame": "sample", "at_s": now - began, "gpus": []}
+        frame: Dict[str, Any] = {"frame": "sample", "at_s": round(now - began, 3), "gpus": []}
+        seldom = now >= host_at
+        xids = faults.heard() if faults is not None and seldom else {}
         if nvml is not None:
             for gpu, handle in handles:
                 values: Dict[str, Any] = dict(nvml.quick(handle))
@@ -206,9 +128,11 @@ def _loop(
                     values["lost"] = True
                 if slow is not None:
                     values.update(slow.of(gpu))
+                if gpu in xids:
+                    values["xids"] = xids[gpu]
                 values["gpu"] = gpu
                 frame["gpus"].append(values)
-        if now >= host_at:
+        if seldom:
             # Ticks of the processors are 10 ms: shorter than this the percentages jump.
             host_at = now + max(SLOW_S, interval)
             frame["host"] = host.look()

@@ -31,7 +31,7 @@ class Program:
 
 COLLECT = Program(("collect",), None)
 MEASURE = Program(("collect", "nvml", "conditions", "kernels", "cuda", "libraries", "measure"), "measure")
-SAMPLE = Program(("collect", "nvml", "sample"), "sample")
+SAMPLE = Program(("collect", "nvml", "host", "faults", "sample"), "sample")
 
 
 class Runner(Protocol):

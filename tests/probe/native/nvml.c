@@ -66,6 +66,25 @@ int nvmlDeviceGetPcieThroughput(void *device, int counter, unsigned *value) {
     *value = counter ? 2000000 : 1000000;
     return 0;
 }
+typedef struct { void *device; unsigned long long kind, data; unsigned gpu_instance, compute_instance; } Event;
+static unsigned heard, listened;
+int nvmlEventSetCreate(void **set) { *set = (void *)(intptr_t)0x77; return 0; }
+int nvmlDeviceRegisterEvents(void *device, unsigned long long kinds, void *set) {
+    if (setting("STUB_NO_EVENTS", 0)) return 3;
+    if (kinds != 8 || set != (void *)(intptr_t)0x77) return 2;
+    listened |= 1u << AT(device);
+    return 0;
+}
+int nvmlEventSetWait_v2(void *set, Event *event, unsigned wait_ms) {
+    /* The GPU that the test names meets an Xid at the second look. */
+    int gpu = (int)setting("STUB_XID_GPU", -1);
+    if (set != (void *)(intptr_t)0x77 || gpu < 0 || !(listened >> gpu & 1) || ++heard != 2) return 10;
+    event->device = (void *)(intptr_t)(gpu + 1); event->kind = 8; event->data = (unsigned long long)setting("STUB_XID", 79);
+    return 0;
+}
+int nvmlEventSetFree(void *set) { return 0; }
+int nvmlDeviceGetEnforcedPowerLimit(void *device, unsigned *power) { NEEDS(device); *power = 700000; return 0; }
+int nvmlDeviceGetMaxClockInfo(void *device, int which, unsigned *clock) { NEEDS(device); *clock = which == 2 ? 2619 : 1980; return 0; }
 int nvmlDeviceGetEncoderUtilization(void *device, unsigned *use, unsigned *period) { NEEDS(device); *use = 3; *period = 1000; return 0; }
 int nvmlDeviceGetDecoderUtilization(void *device, unsigned *use, unsigned *period) { return 3; }
 int nvmlDeviceGetFieldValues(void *device, int count, Field *fields) {
