@@ -58,6 +58,7 @@ HOST_METRICS = (
     "cpu_percent", "cpu_wait_percent", "cpus", "cpu_limit", "cpu_limit_used_percent", "busiest_cpu_percent",
     "busiest_disk_percent", "memory_used_mib", "memory_total_mib", "disk_read_mb_per_s",
     "disk_written_mb_per_s", "network_received_mb_per_s", "network_sent_mb_per_s",
+    "network_link_mb_per_s",
 )  # fmt: skip
 
 
@@ -270,6 +271,8 @@ class Telemetry:
     """By GPU, as last seen."""
     ended_s: float = 0.0
     """The time of the newest sample."""
+    tells_throttling: bool = False
+    """Whether any GPU has said if it is throttled."""
     _throttled: dict[int, int] = field(default_factory=dict)
 
     def take(self, frame: Mapping[str, Any]) -> tuple[Mark, ...]:
@@ -290,6 +293,7 @@ class Telemetry:
             if reading.lost:
                 self.lost.add(reading.gpu)
             if reading.throttle_reasons is not None:
+                self.tells_throttling = True
                 now = reading.throttle_reasons & THROTTLED
                 if now != self._throttled.get(reading.gpu, 0):
                     marks.append(Mark(reading.at_s, reading.gpu, now))

@@ -21,6 +21,7 @@ class Host:
         self._before: Dict[str, float] = {}
         self._busy: Dict[str, float] = {}
         self._limit = _cpu_limit()
+        self._link = _link_mb_per_s()
         self._at = 0.0
 
     def look(self) -> Dict[str, float]:
@@ -34,6 +35,8 @@ class Host:
         _busy(busy)
         values: Dict[str, float] = {}
         _memory(values)
+        if self._link is not None:
+            values["network_link_mb_per_s"] = self._link
         if self._limit is not None:
             values["cpu_limit"] = self._limit
             _quota_used(counted)
@@ -163,3 +166,21 @@ def _network(counted: Dict[str, float]) -> None:
     if rows:
         counted["network_received"] = sum(int(numbers[0]) for numbers in rows)
         counted["network_sent"] = sum(int(numbers[8]) for numbers in rows)
+
+
+def _link_mb_per_s() -> Optional[float]:
+    """What the adapters that are up can carry one way; None where none says it, as virtual ones do not."""
+    found = 0.0
+    try:
+        names = os.listdir("/sys/class/net")
+    except OSError:
+        names = []
+    for name in names:
+        folder = "/sys/class/net/" + name
+        if not os.path.exists(folder + "/device") or lines_of(folder + "/operstate")[:1] != [["up"]]:
+            continue
+        words = lines_of(folder + "/speed")
+        # In Mbit/s; an adapter that does not know says -1.
+        if words and words[0] and words[0][0].isdigit():
+            found += int(words[0][0]) / 8.0
+    return found or None
