@@ -94,12 +94,16 @@ class Mount(Record):
 
 
 class System(Record):
-    """The system itself. `container`: "docker", "podman", "lxc" and so on; "none" where it was looked for in vain."""
+    """The system itself. `container`: "docker", "podman", "lxc" and so on; "none" where it was looked for in vain.
+
+    `iommu_mode`: how the kernel's log says that devices reach memory; "enabled" where it does not say which way.
+    """
 
     hostname: str | None = None
     os: str | None = None
     kernel: str | None = None
     kernel_command_line: str | None = None
+    iommu_mode: Literal["enabled", "translated", "passthrough"] | None = None
     vendor: str | None = None
     product: str | None = None
     board: str | None = None

@@ -33,9 +33,13 @@ SENTENCES: tuple[tuple[str, FaultKind], ...] = (
     ("GPU is lost", "gpu_lost"),
     ("GPU requires reset", "needs_reset"),
     ("system not yet initialized", "other"),
+    ("is not compatible with the current PyTorch installation", "not_supported"),
+    ("workers are out of shared memory", "other"),
+    ("suggested max number of worker in current system is", "other"),
+    ("match with driver version", "other"),
     ("Invalid combination of input arguments. Please run 'nvidia-smi", "unknown_option"),
 )
-"""As nvidia-smi, NVML, CUDA and PyTorch print them, with what they mean."""
+"""As nvidia-smi, NVML, CUDA, PyTorch and Fabric Manager print them, with what they mean."""
 
 OF_A_GPU: tuple[tuple[str, FaultKind], ...] = (
     ("GPU is lost", "gpu_lost"),
