@@ -149,7 +149,7 @@ def _level(filled: Callable[[Number], Number], places: Number) -> Number:
     low, high = 0.0 * places, places
     below, above = -1.0 + low, filled(places) - 1.0
     for turn in range(ITERATIONS):
-        share = where(turn % 2 == 0, minimum(-below / maximum(above - below, 1e-12), 1.0), 0.5)
+        share = 0.5 if turn % 2 else minimum(-below / maximum(above - below, 1e-12), 1.0)
         found = low + (high - low) * share
         here = filled(found) - 1.0
         low, below = where(here < 0, found, low), where(here < 0, here, below)

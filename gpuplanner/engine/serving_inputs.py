@@ -8,6 +8,8 @@ Everything is in base units: bytes, seconds, FLOP/s, tokens.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -278,13 +280,18 @@ def stack(numbers: Sequence[T], equal_as_floats: bool = False) -> T:
 
     `equal_as_floats`: what is the same in all of them stays a float, which arithmetic does not have to go through.
     """
-    first = numbers[0]
-    columns: dict[str, Number] = {}
-    for field in fields(first):
-        column = np.array([getattr(n, field.name) for n in numbers], dtype=np.float64)
-        equal = equal_as_floats and bool((column == column[0]).all())
-        columns[field.name] = float(column[0]) if equal else column
-    return type(first)(**columns)
+    kind = type(numbers[0])
+    names = [field.name for field in fields(numbers[0])]
+    # All fields of one value at once: by field and value it takes as long as the formulas of a block of small machines.
+    read = chain.from_iterable(map(attrgetter(*names), numbers))
+    table = np.fromiter(read, np.float64, len(numbers) * len(names)).reshape(-1, len(names)).T
+    equal = (table == table[:, :1]).all(axis=1) if equal_as_floats else np.zeros(len(names), dtype=bool)
+    return kind(
+        **{
+            name: float(column[0]) if same else np.ascontiguousarray(column)
+            for name, column, same in zip(names, table, equal, strict=True)
+        }
+    )
 
 
 def take(numbers: T, index: NDArray[Any]) -> T:

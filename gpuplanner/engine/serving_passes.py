@@ -67,7 +67,7 @@ def decode_pass(
     `sequences`: the requests at work, of which a pipeline stage sees a part at once.
     """
     ranks = way.tensor_parallel / way.attention_ranks
-    own = maximum(rows / way.attention_ranks, 1.0)
+    own = maximum(rows if way.plain else rows / way.attention_ranks, 1.0)
     reading = own if requests is rows else maximum(requests / way.attention_ranks, 1.0)
     matrices = _matrices(model, gpu, server, way, group, rows, own, 1.0, decoding=True)
     read: Number = 0.0

@@ -10,7 +10,6 @@ import numpy as np
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import catalog_machines
-from gpuplanner.engine.search.searching import BLOCK_ROWS
 from gpuplanner.engine.search.space import Prepared
 from gpuplanner.facts import MissingFactError
 from gpuplanner.messages import InputError
@@ -61,10 +60,10 @@ def ways_per_s(workspace: Workspace, plan: Plan, rounds: int = 5) -> float:
         if prepared is not None:
             found.append(prepared)
     once = sum(prepared.rows for prepared in found)
-    found = sorted(found * -(-BLOCK_ROWS // once), key=lambda prepared: prepared.kin)
+    found = sorted(found * -(-space.block_rows // once), key=lambda prepared: prepared.kin)
     blocks: list[list[Prepared]] = [[]]
     for prepared in found:
-        if sum(each.rows for each in blocks[-1]) + prepared.rows > BLOCK_ROWS and blocks[-1]:
+        if sum(each.rows for each in blocks[-1]) + prepared.rows > space.block_rows and blocks[-1]:
             blocks.append([])
         blocks[-1].append(prepared)
     return sum(p.rows for p in found) / least_seconds(lambda: [space.compute(block) for block in blocks], rounds)

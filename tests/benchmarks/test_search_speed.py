@@ -34,15 +34,16 @@ pytestmark = pytest.mark.benchmark(timer=time.process_time)
 
 MODEL_ID = "meta-llama/Llama-2-70b-hf"
 LEAST_WAYS_PER_S = {
-    "apart-70b": 1.1e6,
-    "chat-70b": 3e6,
-    "drafted-70b": 1.8e6,
+    "apart-70b": 1.7e6,
+    "chat-70b": 3.5e6,
+    "desktop-32b": 3e6,
+    "drafted-70b": 3e6,
     "finetune-8b": 2.7e6,
-    "laptop-8b": 2e6,
+    "laptop-8b": 3e6,
     "lora-70b": 2.6e6,
-    "moe-deepseek": 2.4e6,
+    "moe-deepseek": 3e6,
     "pretrain-7b": 4.5e6,
-    "qlora-8b": 2e6,
+    "qlora-8b": 2.2e6,
 }
 """By preset: dense models and mixtures served, with drafts and with prompts read apart; each way of training."""
 LONGEST_ESTIMATE_S = 1e-3

@@ -36,7 +36,7 @@ def link_wire_seconds(
     passes: Number, payload_bytes: Number, members: Number, link_bytes_per_s: Number, efficiency: Number
 ) -> Number:
     """Time that the bytes alone take over the links of one node; 0 for one member."""
-    return passes * payload_bytes * (1.0 - 1.0 / members) / (link_bytes_per_s * efficiency)
+    return passes * payload_bytes * ((1.0 - 1.0 / members) / (link_bytes_per_s * efficiency))
 
 
 @formula(Unit.SECOND, "passes · network_share_bytes / (network_bytes_per_s · network_efficiency)", RING)
@@ -44,7 +44,7 @@ def network_wire_seconds(
     passes: Number, network_share_bytes: Number, network_bytes_per_s: Number, network_efficiency: Number
 ) -> Number:
     """Time that the bytes alone take over one GPU's share of the network."""
-    return passes * network_share_bytes / (network_bytes_per_s * network_efficiency)
+    return network_share_bytes * (passes / (network_bytes_per_s * network_efficiency))
 
 
 @formula(Unit.SECOND, "payload_bytes / (link_bytes_per_s · efficiency)", RING)
@@ -131,7 +131,7 @@ def network_send_seconds(
 )
 def network_share_bytes(payload_bytes: Number, nodes: Number, members_per_node: Number) -> Number:
     """Bytes that one GPU's share of the network carries, one way, when a gather or a reduction spans `nodes`."""
-    return payload_bytes * (1.0 - 1.0 / nodes) / members_per_node
+    return payload_bytes * ((1.0 - 1.0 / nodes) / members_per_node)
 
 
 @formula(

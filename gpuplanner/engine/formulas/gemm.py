@@ -15,7 +15,7 @@ ROOFLINE = "Williams, Waterman, Patterson, Roofline, CACM 52 (2009) 65"
 @formula(Unit.SECOND, "passes · read_bytes / (hbm_bytes_per_s · hbm_share)", ROOFLINE)
 def read_seconds(read_bytes: Number, hbm_bytes_per_s: Number, hbm_share: Number, passes: Number = 1.0) -> Number:
     """Time to read `read_bytes` from the GPU's memory at the share of the nominal rate that kernels reach."""
-    return passes * read_bytes / (hbm_bytes_per_s * hbm_share)
+    return read_bytes * (passes / (hbm_bytes_per_s * hbm_share))
 
 
 @formula(
@@ -28,7 +28,7 @@ def matrix_flops(parameters: Number, tokens: Number, padding_tokens: Number, ran
 
     `ranks`: over how many GPUs the matrices are split.
     """
-    return 2.0 * parameters * (tokens + minimum(padding_tokens, 4.0 * tokens)) / ranks
+    return (tokens + minimum(padding_tokens, 4.0 * tokens)) * (2.0 * parameters / ranks)
 
 
 @formula(
@@ -72,7 +72,7 @@ def all_matrix_flops(
 @formula(Unit.SECOND, "passes · flops / (flop_per_s · utilisation)", ROOFLINE)
 def multiply_seconds(flops: Number, flop_per_s: Number, utilisation: Number, passes: Number = 1.0) -> Number:
     """Time to multiply at the share of the peak that large matrices reach."""
-    return passes * flops / (flop_per_s * utilisation)
+    return flops * (passes / (flop_per_s * utilisation))
 
 
 @formula(Unit.SECOND, "max(memory_s, compute_s) + overlap_loss · min(memory_s, compute_s)", ROOFLINE)

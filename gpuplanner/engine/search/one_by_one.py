@@ -33,6 +33,8 @@ class OneByOne:
     `splits`: GPUs share an item, so that what does not fit on few of them fits on more.
     """
 
+    block_rows = 65_536  # all is worked out before blocks are made
+
     def __init__(
         self,
         plan: Plan,

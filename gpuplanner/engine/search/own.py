@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.engine.columns import times
 from gpuplanner.engine.estimate import Estimate, Way
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import with_nodes
 from gpuplanner.engine.own_links import PASSED_OVER, WITH_STEP, OwnLink, passed_over
 from gpuplanner.engine.own_measurements import WAY, OwnMeasurement, measurable, nearness, site_of, with_own
-from gpuplanner.engine.search.checks import Array, Check, Failure, passing
+from gpuplanner.engine.search.checks import Check, Failure, passing
 from gpuplanner.engine.search.result import Broken, Candidate
 from gpuplanner.engine.search.space import Computed, Space
 from gpuplanner.facts import MissingFactError
@@ -161,33 +162,21 @@ def _factors(made: Estimate, own: Estimate) -> Iterator[tuple[str, float]]:
 
 def _corrected(computed: Computed, place: int, factors: Mapping[str, float]) -> Computed:
     """The same ways, with the numbers of one of them as they were measured."""
-    results = computed.results
-    columns = {
-        name: _times(getattr(results, name), place, factor)
-        for name, factor in factors.items()
-        if isinstance(getattr(results, name, None), np.ndarray)
-    }
     job_s = computed.job_s
     if job_s is not None and "job_s" in factors:
-        job_s = _times(job_s, place, factors["job_s"])
+        job_s = times(job_s, place, factors["job_s"])
     checks = [_checked(check, place, factors, computed.nodes.shape) for check in computed.checks]
-    return replace(computed, results=replace(results, **columns), job_s=job_s, checks=checks)
+    return replace(computed, results=computed.results.corrected(place, factors), job_s=job_s, checks=checks)
 
 
 def _checked(check: Check, place: int, factors: Mapping[str, float], shape: tuple[int, ...]) -> Check:
     by_time = factors.get(OF_TIME.get(check.broken, ""))
     by_rate = factors.get(OF_RATE.get(check.broken, ""))
     if by_time is not None:
-        return replace(check, value=_times(np.broadcast_to(check.value, shape), place, by_time))
+        return replace(check, value=times(np.broadcast_to(check.value, shape), place, by_time))
     if by_rate is not None:
-        return replace(check, limit=_times(np.broadcast_to(check.limit, shape), place, by_rate))
+        return replace(check, limit=times(np.broadcast_to(check.limit, shape), place, by_rate))
     return check
-
-
-def _times(column: Array, place: int, factor: float) -> Array:
-    changed = np.array(column, dtype=np.float64)
-    changed[place] *= factor
-    return changed
 
 
 def _degrees(way: Way) -> tuple[object, ...]:

@@ -34,9 +34,6 @@ from gpuplanner.workload.reads_data import PreparesData, ReadsData
 from gpuplanner.workload.serving import Serving
 from gpuplanner.workload.training import Training
 
-BLOCK_ROWS = 65_536
-"""Ways computed at once: arrays of this length fit the second-level cache (measured: 30,000–130,000 are fastest)."""
-
 MOST_RANGED = 20
 """So many candidates are estimated in full: more than are read, and quick beside the search."""
 
@@ -81,7 +78,7 @@ def search(
             rejected += [rejection(machine, *prepared) for machine in alike]
     verdicts: dict[int, list[Candidate | Rejection]] = {}
     computed, done, stopped = 0, 0, False
-    for block in _blocks(groups):
+    for block in _blocks(groups, space.block_rows):
         stopped = cancelled()
         if stopped:
             break
@@ -188,13 +185,13 @@ def hardware_of(machine: Machine, workload: object) -> Hardware:
     )
 
 
-def _blocks(groups: Sequence[Group]) -> Iterator[list[int]]:
-    """Places of groups that are computed together, kin beside each other."""
+def _blocks(groups: Sequence[Group], most: int) -> Iterator[list[int]]:
+    """Places of groups that are computed together, kin beside each other: `most` ways, or one group of more."""
     block: list[int] = []
     rows = 0
     for place in sorted(range(len(groups)), key=lambda place: groups[place][0].kin):
         prepared = groups[place][0]
-        if block and rows + prepared.rows > BLOCK_ROWS:
+        if block and rows + prepared.rows > most:
             yield block
             block, rows = [], 0
         block.append(place)

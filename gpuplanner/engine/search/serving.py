@@ -1,13 +1,14 @@
 """The ways of serving that the search tries, several machines' in one block, and the best of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Gpu
+from gpuplanner.engine.columns import multiplied
 from gpuplanner.engine.estimate import Fit, Way
 from gpuplanner.engine.formulas.cost import usd_per_month, usd_per_mtoken
 from gpuplanner.engine.formulas.elementwise import Number, maximum
@@ -48,30 +49,57 @@ class _Ways:
 
 
 @dataclass(frozen=True, slots=True)
-class _Results:
-    """The ways of one machine, computed. `fits`: verdicts by place; offers of the same hardware share them.
+class _Block:
+    """The ways of all machines of a block, an element each but of `memory`, which has one for each layout.
 
-    `memory`: of all layouts of the block, this machine's ways are those from `start` on; `rung`: what it stands on.
+    `over`: usable bytes and what one request lacks; `held`: requests that have a place or, read apart, that wait for
+    none; `gpus`: of all nodes.
     """
 
-    fits: dict[int, Fit]
-    ways: ServingWays
     memory: MemoryNumbers
-    start: int
-    rung: Rung
-    usable: float
+    over: Array
     needed: Array
     ttft_s: Array
     tpot_s: Array
     resident: Array
     places: Array
     at_work: Array
+    held: Array
     request_per_s: Array
     output_tokens_per_s: Array
 
 
+@dataclass(frozen=True, slots=True)
+class _Results:
+    """The ways of one machine, computed. `fits`: verdicts by place; offers of the same hardware share them.
+
+    `block`: of its ways, this machine's are those from `start` on; `rung`: what it stands on.
+    """
+
+    fits: dict[int, Fit]
+    ways: ServingWays
+    block: _Block
+    start: int
+    rung: Rung
+    usable: float
+
+    def own(self, column: Array) -> Array:
+        """Of a column of the block, what this machine's ways have."""
+        return column[self.start : self.start + len(self.ways.nodes)]
+
+    def corrected(self, place: int, factors: Mapping[str, float]) -> "_Results":
+        """The same with one way as it was measured: by how many times each of its numbers changes."""
+        return replace(self, block=multiplied(self.block, self.start + place, factors))
+
+    def value(self, column: Array, place: int) -> float:
+        """The value of one of this machine's ways in a column of the block."""
+        return float(column[self.start + place])
+
+
 class ServingSpace:
     """Ways of serving one plan. Machines of one node size share their ways."""
+
+    block_rows = 24_576
 
     def __init__(self, plan: Plan, workload: Serving, model: ModelArchitecture, efficiencies: Efficiencies) -> None:
         self._plan = plan
@@ -103,7 +131,7 @@ class ServingSpace:
         counts = [len(p.ways.nodes) // len(COPIES) for p in prepared]
         place = np.repeat(np.arange(len(prepared)), counts)
         # What the cache crosses between workers depends on how many nodes there are, whatever a replica spans.
-        spans = np.concatenate([(_by_layout(p.ways.nodes_of_replica) > 1) | self._apart for p in prepared])
+        spans = (_by_layout(_joined(prepared, "nodes_of_replica")) > 1) | self._apart
         gpus = stack([numbers for p in prepared for numbers in (p.alone, p.networked)], equal_as_floats=True)
         servers = stack([p.server for p in prepared], equal_as_floats=True)
         plain = all(p.ways.plain for p in prepared)
@@ -111,7 +139,7 @@ class ServingSpace:
         readers = ("prefill_workers",) if self._apart else ()
         way = WayNumbers(
             **{
-                name: np.ascontiguousarray(np.concatenate([shaped(getattr(p.ways, name)) for p in prepared], axis=-1))
+                name: np.ascontiguousarray(shaped(_joined(prepared, name)))
                 for shaped, names in (
                     (_by_layout, ("tensor_parallel", "pipeline_parallel", *split)),
                     (_by_copies, ("replicas", *readers)),
@@ -122,12 +150,9 @@ class ServingSpace:
         )
         gpu = take(gpus, 2 * place + spans)
         found = serving_numbers(self._model, gpu, take(servers, place), self._load, way)
-        columns = _columns(found, way, (len(COPIES), len(place)))
+        made = _block(found, way, gpu.usable_bytes, self._apart, (len(COPIES), len(place)))
         ends = np.cumsum(counts) * len(COPIES)
-        return [
-            self._computed(p, found.memory, columns, slice(end - len(p.ways.nodes), end))
-            for p, end in zip(prepared, ends, strict=True)
-        ]
+        return [self._computed(p, made, int(end) - len(p.ways.nodes)) for p, end in zip(prepared, ends, strict=True)]
 
     def best(self, computed: Computed, passing: Array) -> int:
         """The fewest machines that pass, and of the layouts on so many the one that answers a request first.
@@ -136,7 +161,8 @@ class ServingSpace:
         """
         found: _Results = computed.results
         fewest = _first_of_each(passing.reshape(-1, len(COPIES)))
-        seconds = found.ttft_s + found.tpot_s * (self._workload.output_tokens - 1)
+        ttft_s, tpot_s = found.own(found.block.ttft_s), found.own(found.block.tpot_s)
+        seconds = ttft_s + tpot_s * (self._workload.output_tokens - 1)
         return int(fewest[np.lexsort((seconds[fewest], computed.nodes[fewest]))[0]])
 
     def _ways(self, gpus_per_node: int, spanning: bool) -> ServingWays | None:
@@ -156,16 +182,16 @@ class ServingSpace:
             self._servers[gpu.id] = server_numbers(self._workload, gpu, self._efficiencies)
         return self._servers[gpu.id]
 
-    def _computed(self, prepared: _Ways, memory: MemoryNumbers, found: Mapping[str, Array], rows: slice) -> Computed:
+    def _computed(self, prepared: _Ways, block: _Block, start: int) -> Computed:
         ways = prepared.ways
         usable = float(prepared.alone.usable_bytes)
-        own = {name: column[rows] for name, column in found.items()}
-        short, needed = own.pop("short"), own["needed"]
-        results = _Results({}, ways, memory, rows.start, prepared.rung, usable, **own)
+        results = _Results({}, ways, block, start, prepared.rung, usable)
         constraints = self._plan.constraints
         checks = [
-            Check(Broken.MEMORY, usable + short, usable, Unit.BYTE),
-            Check(Broken.HEADROOM, needed, usable * (1.0 - constraints.memory_free_share), Unit.BYTE),
+            Check(Broken.MEMORY, results.own(block.over), usable, Unit.BYTE),
+            Check(
+                Broken.HEADROOM, results.own(block.needed), usable * (1.0 - constraints.memory_free_share), Unit.BYTE
+            ),
         ]
         if constraints.max_gpus is not None:
             gpus = ways.nodes * float(prepared.alone.gpus_per_node)
@@ -178,24 +204,22 @@ class ServingSpace:
 
     def _load_and_goals(self, found: _Results) -> list[Check]:
         """The load is met when no request waits for a place, unless a goal for the first token says what may wait."""
-        workload = self._workload
+        workload, block = self._workload, found.block
         checks = []
         if workload.concurrency is not None and workload.ttft_goal_s is None:
-            held = np.floor(found.resident + 1e-9) * found.ways.replicas
-            if self._apart:
-                held = found.at_work / SERVED
-            checks.append(Check(Broken.LOAD, float(workload.concurrency), held, Unit.COUNT))
+            checks.append(Check(Broken.LOAD, float(workload.concurrency), found.own(block.held), Unit.COUNT))
         if workload.concurrency is None and workload.request_rate is not None:
-            checks.append(Check(Broken.RATE, workload.request_rate, found.request_per_s, Unit.REQUEST_PER_S))
+            answered = found.own(block.request_per_s)
+            checks.append(Check(Broken.RATE, workload.request_rate, answered, Unit.REQUEST_PER_S))
         if workload.ttft_goal_s is not None:
-            checks.append(Check(Broken.TTFT, found.ttft_s, workload.ttft_goal_s, Unit.SECOND))
+            checks.append(Check(Broken.TTFT, found.own(block.ttft_s), workload.ttft_goal_s, Unit.SECOND))
         if workload.tpot_goal_s is not None:
-            checks.append(Check(Broken.TPOT, found.tpot_s, workload.tpot_goal_s, Unit.SECOND))
+            checks.append(Check(Broken.TPOT, found.own(block.tpot_s), workload.tpot_goal_s, Unit.SECOND))
         return checks
 
     def candidate(self, machine: Machine, computed: Computed, place: int) -> Candidate:
         found: _Results = computed.results
-        ways = found.ways
+        ways, block = found.ways, found.block
         whole = with_nodes(machine, int(ways.nodes[place]))
         way = Way(
             tensor_parallel=int(ways.tensor_parallel[place]),
@@ -206,13 +230,14 @@ class ServingSpace:
             prefill_workers=int(ways.prefill_workers[place]),
             prefill_tensor_parallel=(self._workload.prefill_tensor_parallel or 0) if self._apart else 0,
         )
-        at_work = requests_at_work(float(found.at_work[place]), self._load, self._apart)
+        at_work = requests_at_work(found.value(block.at_work, place), self._load, self._apart)
+        ttft_s, tpot_s = found.value(block.ttft_s, place), found.value(block.tpot_s, place)
         metrics = {
-            "ttft_s": float(found.ttft_s[place]),
-            "tpot_s": float(found.tpot_s[place]),
-            "request_s": float(found.ttft_s[place] + found.tpot_s[place] * (self._workload.output_tokens - 1)),
-            "request_per_s": float(found.request_per_s[place]),
-            "output_tokens_per_s": float(found.output_tokens_per_s[place]),
+            "ttft_s": ttft_s,
+            "tpot_s": tpot_s,
+            "request_s": ttft_s + tpot_s * (self._workload.output_tokens - 1),
+            "request_per_s": found.value(block.request_per_s, place),
+            "output_tokens_per_s": found.value(block.output_tokens_per_s, place),
             "resident_sequences": float(at_work),
         }
         metrics |= _costs(whole, metrics["output_tokens_per_s"])
@@ -225,20 +250,27 @@ class ServingSpace:
         plan = self._plan.model_copy(update={"workload": workload, "machine": choice_of(whole)})
         if place not in found.fits:
             found.fits[place] = self._fit(machine, found, place)
-        free = found.usable - float(found.needed[place])
+        free = found.usable - found.value(block.needed, place)
         return Candidate(whole, way, plan, found.fits[place], free, metrics)
 
     def _fit(self, machine: Machine, found: _Results, place: int) -> Fit:
         """The verdict that the estimate of this very way gives."""
-        memory = at(found.memory, (found.start + place) // len(COPIES))
+        block = found.block
+        memory = at(block.memory, (found.start + place) // len(COPIES))
+        resident, places = found.value(block.resident, place), found.value(block.places, place)
         spread = memory_spread(self._efficiencies, found.rung, self._workload.server.value)
-        needed = with_certain_part(found.needed[place], beside_weights(memory), Unit.BYTE, spread)
+        needed = with_certain_part(found.value(block.needed, place), beside_weights(memory), Unit.BYTE, spread)
         fit = fit_of(usable_figure(found.usable, machine.gpu), needed)
         load = self._load
         answering = found.ways.replicas[place] - found.ways.prefill_workers[place]
-        waits = not self._apart or found.resident[place] >= found.places[place] * SERVED
+        waits = not self._apart or resident >= places * SERVED
         offered = load.concurrency / answering if load.request_per_s is None and waits else None
-        return fit_with(fit, pool_lack(memory, found.resident[place], found.places[place], offered, spread))
+        return fit_with(fit, pool_lack(memory, resident, places, offered, spread))
+
+
+def _joined(prepared: Sequence[_Ways], name: str) -> Array:
+    """A column of the ways of all machines."""
+    return np.concatenate([getattr(p.ways, name) for p in prepared])
 
 
 def _by_copies(column: Array) -> Array:
@@ -251,26 +283,31 @@ def _by_layout(column: Array) -> Array:
     return column[:: len(COPIES)]
 
 
-def _columns(found: ServingNumbers, way: WayNumbers, shape: tuple[int, int]) -> Mapping[str, Array]:
-    """What is kept of a block, by the names of `_Results`, a value for each way; `short`: what one request lacks."""
+def _block(found: ServingNumbers, way: WayNumbers, usable: Number, apart: bool, shape: tuple[int, int]) -> _Block:
+    """What is kept of a block, a value for each way."""
     memory = found.memory
     cache = live_cache_bytes(found.resident, memory.sequence_bytes, way.attention_ranks, memory.pool_bytes)
     needed, short = needed_bytes(memory.fixed_bytes, cache), _lacking(memory)
     if found.apart is not None:
         needed = maximum(needed, reader_bytes(found.apart, memory, way))
         short = maximum(short, _lacking(found.apart.reader_memory or memory))
-    kept = {
-        "needed": needed,
-        "short": short,
-        "ttft_s": found.ttft_s,
-        "tpot_s": found.tpot_s,
-        "resident": found.resident,
-        "places": found.places,
-        "at_work": found.at_work,
-        "request_per_s": found.request_per_s,
-        "output_tokens_per_s": found.output_tokens_per_s,
-    }
-    return {name: np.broadcast_to(column, shape).T.ravel() for name, column in kept.items()}
+
+    def flat(column: Number) -> Array:
+        return np.broadcast_to(column, shape).T.ravel()
+
+    return _Block(
+        memory=memory,
+        over=flat(usable + short),
+        needed=flat(needed),
+        ttft_s=flat(found.ttft_s),
+        tpot_s=flat(found.tpot_s),
+        resident=flat(found.resident),
+        places=flat(found.places),
+        at_work=flat(found.at_work),
+        held=flat(found.at_work / SERVED if apart else np.floor(found.resident + 1e-9) * way.replicas),
+        request_per_s=flat(found.request_per_s),
+        output_tokens_per_s=flat(found.output_tokens_per_s),
+    )
 
 
 def _lacking(memory: MemoryNumbers) -> Number:

@@ -26,7 +26,8 @@ class Prepared:
 class Computed:
     """The ways of one machine: the constraints of work and hardware, nodes of each way, seconds of the job if it ends.
 
-    `results`: what the space needs to make a candidate of one of them.
+    `results`: what the space needs to make a candidate of one of them. Of kinds whose steps can be measured it has
+    `corrected(place, factors)`: the same, with one way as it was measured.
     """
 
     checks: Sequence[Check]
@@ -36,7 +37,13 @@ class Computed:
 
 
 class Space(Protocol):
-    """The ways of running of one workload kind: how they are laid out, computed in blocks, and which is best."""
+    """The ways of running of one workload kind: how they are laid out, computed in blocks, and which is best.
+
+    `block_rows`: about so many ways are computed at once. Measured over the presets: arrays that leave the second-level
+    cache cost more than the calls that larger blocks save.
+    """
+
+    block_rows: int
 
     def prepare(self, machine: Machine) -> Prepared | None:
         """The ways of one machine; None when none can be laid out. Raises MissingFactError or InputError."""

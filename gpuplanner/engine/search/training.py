@@ -8,7 +8,7 @@ import numpy as np
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
-from gpuplanner.engine.columns import tabled, taken
+from gpuplanner.engine.columns import multiplied, tabled, taken
 from gpuplanner.engine.estimate import Way
 from gpuplanner.engine.feed import feed_of
 from gpuplanner.engine.formulas.cost import usd_per_job, usd_per_mtoken
@@ -78,9 +78,15 @@ class _Results:
     tokens_per_s: Array
     mfu: Array
 
+    def corrected(self, place: int, factors: Mapping[str, float]) -> "_Results":
+        """The same with one layout as it was measured: by how many times each of its numbers changes."""
+        return multiplied(self, place, factors)
+
 
 class TrainingSpace:
     """Layouts of one training plan. Machines of one node size share their layouts."""
+
+    block_rows = 65_536
 
     def __init__(self, plan: Plan, workload: Training, model: ModelArchitecture, efficiencies: Efficiencies) -> None:
         self._plan = plan
