@@ -16,7 +16,7 @@ def find(evidence: Evidence, acceptance: Acceptance | None, promised: Promised |
     `acceptance` brings its own promise; `promised` is for evidence that was not judged.
     """
     catalogs = shipped("catalogs")
-    wanted = promised or (acceptance.promised if acceptance else NOTHING)
-    return look_for(
-        evidence, acceptance, wanted, read_causes(catalogs / "diagnosis"), read_compatibility(catalogs / "compatibility")
-    )
+    if promised is None:
+        promised = acceptance.promised if acceptance else NOTHING
+    rules, known = read_causes(catalogs / "diagnosis"), read_compatibility(catalogs / "compatibility")
+    return look_for(evidence, acceptance, promised, rules, known)

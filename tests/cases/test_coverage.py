@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-KINDS = {"kv-limit", "finetune-oom", "estimator-bug", "selection", "data-bottleneck"}
+KINDS = {
+    "kv-limit", "finetune-oom", "estimator-bug", "selection", "data-bottleneck", "slow-multigpu", "cloud-not-as-sold",
+    "driver-mismatch",
+}  # fmt: skip
 HERE = Path(__file__).parent
 NOT_COVERED: dict[str, str] = yaml.safe_load((HERE / "not_covered.yaml").read_text(encoding="utf-8"))
 NAME = re.compile(r"test_([a-z]+\d+[a-z]?)(?:_|$)")

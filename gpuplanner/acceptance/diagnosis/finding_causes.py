@@ -7,7 +7,7 @@ from gpuplanner.acceptance.checking import Acceptance
 from gpuplanner.acceptance.compatibility import Compatibility
 from gpuplanner.acceptance.diagnosis.causes import causes
 from gpuplanner.acceptance.diagnosis.finding import CauseRule, Finding, Looking, Signs
-from gpuplanner.acceptance.promised import NOTHING, Promised
+from gpuplanner.acceptance.promised import Promised
 from gpuplanner.acceptance.saying import text
 from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.messages import Message, msg
@@ -31,7 +31,7 @@ def find(
     looks = {cause.id: cause.look for cause in causes()}
     found: list[tuple[Finding, int]] = []
     for rule in rules.values():
-        looking = Looking(evidence, rule, acceptance, promised or NOTHING, compatibility)
+        looking = Looking(evidence, rule, acceptance, promised, compatibility)
         signs = looks[rule.id](looking) if rule.id in looks else judged(looking)
         if signs is not None and signs.lines:
             found.append((_finding(rule, signs, looking), rule.order))

@@ -17,11 +17,11 @@ def above(evidence: Evidence, device: PciDevice) -> list[PciDevice]:
     """The bridges over a device up to the root port, nearest first."""
     by_bus = {each.bus_id: each for each in evidence.pci if each.bus_id}
     found, seen = list[PciDevice](), {device.bus_id}
-    parent = by_bus.get(device.parent)
+    parent = by_bus.get(device.parent or "")
     while parent is not None and parent.bus_id not in seen:
         found.append(parent)
         seen.add(parent.bus_id)
-        parent = by_bus.get(parent.parent)
+        parent = by_bus.get(parent.parent or "")
     return found
 
 

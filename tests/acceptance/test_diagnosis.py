@@ -1,0 +1,168 @@
+"""The causes: their data and texts are whole, what is read shows them, and no text makes them fail."""
+
+from pathlib import Path
+
+import pytest
+
+from gpuplanner.acceptance.checking import accept
+from gpuplanner.acceptance.checks import checks
+from gpuplanner.acceptance.diagnosis import Certainty
+from gpuplanner.acceptance.diagnosis.causes import causes
+from gpuplanner.acceptance.diagnosis.causes.tensor_parallel import islands
+from gpuplanner.acceptance.diagnosis.finding_causes import unexplained, would_tell
+from gpuplanner.probe.evidence import Evidence
+from gpuplanner.probe.evidence.gpu import Gpu
+from gpuplanner.probe.evidence.host import Cpu, Mount
+from gpuplanner.probe.evidence.measured import Sample
+from gpuplanner.probe.evidence.paths import IbPort
+from gpuplanner.probe.evidence.serving_log import NcclLog
+from gpuplanner.probe.inspecting import inspect
+from gpuplanner.probe.output import Output
+from tests.acceptance.diagnosed import cause_rules, diagnosed, said
+from tests.acceptance.judged import CHINESE, ENGLISH, RULES, seen
+
+DATA = Path(__file__).parents[1] / "data" / "probe"
+
+
+def samples(*shares: float, **more: float) -> tuple[Sample, ...]:
+    return tuple(
+        Sample(gpu_index=0, at_s=float(at), **seen({"utilization_percent": share, **more}))
+        for at, share in enumerate(shares)
+    )
+
+
+BURSTS = samples(0, 0, 95, 96, 0, 0, 0, 97, 0, 0)
+
+
+def test_every_cause_has_data_and_every_text_in_both_languages():
+    known = {check.id for check in checks()}
+    looked_for = {cause.id for cause in causes()}
+    assert looked_for <= cause_rules().keys()
+    for rule in cause_rules().values():
+        assert bool(rule.judged) != (rule.id in looked_for), rule.id
+        assert {*rule.judged, *rule.explains} <= known, rule.id
+        assert rule.source
+        assert rule.confirm
+        for translator in (ENGLISH, CHINESE):
+            assert translator.has(f"diagnosis.{rule.id}.cause"), rule.id
+            for reason in (reason for reasons in rule.judged.values() for reason in reasons):
+                assert translator.has(reason), reason
+
+
+@pytest.mark.parametrize("path", sorted(path for path in DATA.rglob("*") if path.is_file()), ids=lambda path: path.name)
+def test_no_recording_makes_a_cause_fail(path):
+    evidence = inspect(Output.of(path.read_bytes(), path.name)).evidence
+    for finding in diagnosed(evidence=evidence).values():
+        assert finding.id in cause_rules()
+
+
+def test_nothing_read_has_no_cause_and_names_what_would_tell():
+    assert diagnosed(evidence=Evidence()) == {}
+    assert "nvidia-smi -q" in would_tell(Evidence())
+    assert "nvidia-smi topo -m" not in would_tell(Evidence())
+    assert "nvidia-smi topo -m" in would_tell(Evidence(gpus=(Gpu(index=0), Gpu(index=1))))
+
+
+def test_the_surer_cause_stands_first_then_the_one_that_explains_more():
+    gpu = Gpu(index=0, vendor="nvidia", **seen({"name": "A", "pcie_width_current": 4, "pcie_width_max": 16}))
+    cpu = Cpu(cpus=2, **seen({"busy_share": 0.95}))
+    found = list(diagnosed(evidence=Evidence(gpus=(gpu,), samples=BURSTS, cpu=cpu)).values())
+    certainties = [finding.certainty for finding in found]
+    assert certainties == sorted(certainties, reverse=True)
+    assert found[0].id == "narrow_link"
+    assert "waits_for_processors" in {finding.id for finding in found}
+
+
+def test_bursts_are_the_processors_the_storage_or_unknown():
+    gpu = (Gpu(index=0, **seen({"name": "NVIDIA A100-SXM4-80GB"})),)
+    full = diagnosed(evidence=Evidence(gpus=gpu, samples=BURSTS, cpu=Cpu(cpus=64, **seen({"busy_share": 0.97}))))
+    assert full["waits_for_processors"].certainty is Certainty.LIKELY
+    free = Cpu(cpus=64, **seen({"busy_share": 0.2}))
+    far = Mount(**seen({"target": "/data", "kind": "nfs4", "source": "files:/data"}))
+    stored = diagnosed(evidence=Evidence(gpus=gpu, samples=BURSTS, cpu=free, mounts=(far,)))
+    assert "/data" in said(stored["waits_for_storage"])
+    assert "waits_for_processors" not in stored
+    unknown = diagnosed(evidence=Evidence(gpus=gpu, samples=BURSTS, cpu=free))
+    assert unknown["works_in_bursts"].certainty is Certainty.POSSIBLE
+    busy = Evidence(gpus=gpu, samples=samples(*[95.0] * 10), cpu=free, mounts=(far,))
+    assert not {"waits_for_storage", "works_in_bursts"} & diagnosed(evidence=busy).keys()
+
+
+def test_busy_with_little_power_and_little_memory_traffic_is_many_small_kernels():
+    gpu = (Gpu(index=0, **seen({"name": "NVIDIA A100-SXM4-80GB", "power_limit_w": 400.0})),)
+    low = Evidence(gpus=gpu, samples=samples(*[98.0] * 8, power_w=120.0, memory_percent=5.0))
+    assert "small_kernels" in diagnosed(evidence=low)
+    for power, memory in ((350.0, 5.0), (120.0, 80.0)):
+        other = Evidence(gpus=gpu, samples=samples(*[98.0] * 8, power_w=power, memory_percent=memory))
+        assert "small_kernels" not in diagnosed(evidence=other)
+
+
+def test_a_containers_quota_below_what_programs_count():
+    found = diagnosed("400000 100000\n", evidence=Evidence(cpu=Cpu(**seen({"cpus": 12, "quota_cpus": 4.0}))))
+    assert "4 of the 12" in said(found["cgroup_quota"])
+    assert "cgroup_quota" not in diagnosed(evidence=Evidence(cpu=Cpu(**seen({"cpus": 4, "quota_cpus": 4.0}))))
+
+
+def test_what_the_data_loader_says_itself():
+    workers = (
+        "UserWarning: This DataLoader will create 24 worker processes in total. Our suggested max number of worker in "
+        "current system is 4, which is smaller than what this DataLoader is going to create.\n"
+    )
+    assert "24 processes on 4" in said(diagnosed(workers)["too_many_workers"])
+    killed = (
+        "RuntimeError: DataLoader worker (pid 17) is killed by signal: Bus error. It is possible that dataloader's "
+        "workers are out of shared memory. Please try to raise your shared memory limit.\n"
+    )
+    found = diagnosed(killed)
+    assert found["shared_memory"].certainty is Certainty.SHOWN
+    assert "shm-size" in ENGLISH.text(found["shared_memory"].fix)
+
+
+def test_nccl_over_sockets_although_adapters_are_there():
+    ports = tuple(IbPort(state="Active", **seen({"adapter": f"mlx5_{at}"})) for at in range(2))
+    log = NcclLog(**seen({"network": "Socket", "nodes": 2, "transports": {"NET/Socket/0": 4}}))
+    found = diagnosed(evidence=Evidence(nccl_logs=(log,), ib_ports=ports))
+    assert found["sockets"].certainty is Certainty.SHOWN
+    assert "gdr" not in found
+    alone = NcclLog(**seen({"network": "Socket", "nodes": 1, "transports": {"P2P/CUMEM": 8}}))
+    assert diagnosed(evidence=Evidence(nccl_logs=(alone,))) == {}
+
+
+def test_connections_through_main_memory_and_a_setting_that_forces_them():
+    refused = NcclLog(**seen({"transports": {"SHM": 4}, "peer_access_off": True}))
+    found = diagnosed(evidence=Evidence(nccl_logs=(refused,)))
+    assert "may not copy" in said(found["shared_memory_only"])
+    set_so = NcclLog(**seen({"transports": {"SHM": 4}, "settings": {"NCCL_P2P_DISABLE": "1"}}))
+    both = list(diagnosed(evidence=Evidence(nccl_logs=(set_so,))))
+    assert both[0] == "nccl_setting"
+    direct = NcclLog(**seen({"transports": {"P2P/CUMEM": 4, "SHM": 2}}))
+    assert "shared_memory_only" not in diagnosed(evidence=Evidence(nccl_logs=(direct,)))
+
+
+def test_islands_of_links():
+    pairs = {("a", "b"): "NV4", ("b", "c"): "NV4", ("a", "c"): "SYS", ("c", "d"): "PIX", ("a", "d"): "SYS"}
+    assert islands(pairs) == [{"a", "b", "c"}, {"d"}]
+
+
+def test_a_narrow_port_over_a_card_is_found_by_the_tree_alone():
+    def device(bus: str, kind: str, width: str) -> str:
+        can = "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM L1\n"
+        return f"{bus} {kind}\n{can}\t\tLnkSta:\tSpeed 16GT/s, Width {width}\n"
+
+    port = "00:01.0 PCI bridge [0604]: Intel Corporation Device [8086:347a]\n"
+    port += "\tBus: primary=00, secondary=01, subordinate=01\n"
+    links = "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM L1\n\t\tLnkSta:\tSpeed 16GT/s, Width x8 (downgraded)\n"
+    card = device("01:00.0", "3D controller [0302]: NVIDIA Corporation GA100 [10de:20b5]", "x16")
+    found = diagnosed(port + links + card)
+    assert "0000:00:01.0" in said(found["narrow_link"])
+    assert "×8" in said(found["narrow_link"])
+    assert "00:01.0" in found["narrow_link"].confirm
+    assert "narrow_link" not in diagnosed(port + links.replace("x8 (downgraded)", "x16") + card)
+
+
+def test_what_no_finding_explains_is_said():
+    cpu = Cpu(cpus=64)
+    evidence = Evidence(cpu=cpu, samples=samples(*[30.0] * 8))
+    accepted = accept(evidence, checks(), RULES)
+    assert unexplained(accepted, ()) == ("trace",)
+    assert diagnosed(evidence=evidence) == {}
