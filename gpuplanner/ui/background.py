@@ -29,11 +29,22 @@ pays for it.
 """
 
 
-class Cancel:
-    """Asked by a job, from its thread, whether to stop. Calling it is the same as `requested`."""
+CALM_MS = 8
+"""How long after a result was taken other jobs still give way: until it has been laid out and painted."""
+GIVE_WAY_S = 0.2
+"""A job gives way no longer than this at a time, whatever the window does meanwhile."""
 
-    def __init__(self) -> None:
+
+class Cancel:
+    """Asked by a job, from its thread, whether to stop. Calling it says what `requested` says, and gives way first.
+
+    `calm`: set while the window is not showing a result. The interpreter is one for all threads: a window that must
+    wait for it at each of its many calls stands still several times as long as it works.
+    """
+
+    def __init__(self, calm: threading.Event | None = None) -> None:
         self._event = threading.Event()
+        self._calm = calm
 
     def request(self) -> None:
         """Ask the job to stop; what it still brings is dropped."""
@@ -45,7 +56,13 @@ class Cancel:
         return self._event.is_set()
 
     def __call__(self) -> bool:
+        self.give_way()
         return self._event.is_set()
+
+    def give_way(self) -> None:
+        """Wait until the window has shown what it is showing; not where the job is to stop anyway."""
+        if self._calm is not None and not self._event.is_set():
+            self._calm.wait(GIVE_WAY_S)
 
 
 class Job(Generic[T]):
@@ -59,6 +76,7 @@ class Job(Generic[T]):
         title: Message | None = None,
         *,
         may_cancel: bool = True,
+        calm: threading.Event | None = None,
     ) -> None:
         self.title = title
         self.may_cancel = may_cancel
@@ -66,7 +84,7 @@ class Job(Generic[T]):
         self.work = work
         self.done = done
         self.failed = failed
-        self.cancel = Cancel()
+        self.cancel = Cancel(calm)
 
 
 class Jobs(QObject):
@@ -92,6 +110,12 @@ class Jobs(QObject):
         self._turn.setSingleShot(True)
         self._turn.timeout.connect(self._deliver)
         self._ended.connect(self._turn.start, Qt.ConnectionType.QueuedConnection)
+        self._calm = threading.Event()
+        self._calm.set()
+        self._shown = QTimer(self)
+        self._shown.setInterval(CALM_MS)
+        self._shown.setSingleShot(True)
+        self._shown.timeout.connect(self._calm.set)
         self._switch_s = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_S)
 
@@ -110,7 +134,7 @@ class Jobs(QObject):
         Without `failed` an exception goes where uncaught exceptions go. Urgent work goes before what waits. Work with a
         `title` is shown when it takes long, and can be cancelled there unless it may not.
         """
-        job = Job(work, done, failed, title, may_cancel=may_cancel)
+        job = Job(work, done, failed, title, may_cancel=may_cancel, calm=self._calm)
         self._running.add(job)
         self.busyChanged.emit(len(self._running))
         if len(self._threads) < min(self._at_most, len(self._running)):
@@ -131,10 +155,17 @@ class Jobs(QObject):
         told = (job for job in self._running if job.title is not None and not job.cancel.requested)
         return min(told, key=lambda job: job.since, default=None)
 
+    def give_way(self) -> None:
+        """The window is about to show something: until that is painted, jobs wait where they ask whether to stop."""
+        self._calm.clear()
+        self._shown.start()
+
     def close(self, wait_ms: int = 2000) -> bool:
         """Cancel every job and wait for the threads. Tells whether all of them ended in time."""
         for job in self._running:
             job.cancel.request()
+        self._shown.stop()
+        self._calm.set()
         for _ in self._threads:
             # Before everything that waits: it is cancelled.
             self._waiting.put((-1, next(self._numbers), None))
@@ -150,6 +181,7 @@ class Jobs(QObject):
         """What a thread does until it is told to end."""
         while (job := self._waiting.get()[2]) is not None:
             result, error = None, None
+            job.cancel.give_way()
             if not job.cancel.requested:
                 try:
                     result = job.work(job.cancel)
@@ -168,12 +200,15 @@ class Jobs(QObject):
         if not self._outcomes:
             return
         outcome = self._outcomes.popleft()
+        # Before, too: a result may open a loop of its own.
+        self.give_way()
         # Before, so that a dialog that the result opens does not hold up the others; and anew after it, so that what
         # fell due meanwhile comes first.
         self._go_on()
         try:
             self._end(*outcome)
         finally:
+            self.give_way()
             self._go_on()
 
     def _go_on(self) -> None:

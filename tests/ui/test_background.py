@@ -6,7 +6,7 @@ import time
 import pytest
 from PySide6.QtCore import QTimer
 
-from gpuplanner.ui.background import Coalescer, Jobs, Latest
+from gpuplanner.ui.background import GIVE_WAY_S, Cancel, Coalescer, Jobs, Latest
 from gpuplanner.ui.collecting import Collector
 from tests.ui import stalls as measuring
 from tests.ui.stalls import watch_stalls
@@ -267,3 +267,46 @@ def test_garbage_is_collected_in_the_gui_thread_only(qtbot, jobs):
         collector.close()
         collector.deleteLater()
     assert gc.isenabled()
+
+
+def test_a_job_gives_way_while_a_result_is_shown(qtbot, qapp):
+    jobs = Jobs(threads=2)
+    steps: list[float] = []
+    shown: list[tuple[float, float]] = []
+    going = threading.Event()
+
+    def long(cancel: Cancel) -> None:
+        going.set()
+        while not cancel():
+            steps.append(time.perf_counter())
+            time.sleep(0.001)
+
+    def show(_none: None) -> None:
+        began = time.perf_counter()
+        time.sleep(0.05)
+        shown.append((began, time.perf_counter()))
+
+    job = jobs.run(long, lambda _none: None)
+    assert going.wait(2)
+    jobs.run(lambda _cancel: None, show)
+    qtbot.waitUntil(lambda: bool(shown))
+    after = len(steps)
+    qtbot.waitUntil(lambda: len(steps) > after + 5)
+    job.cancel.request()
+    assert jobs.close()
+    [(began, ended)] = shown
+    # One step may have been under way.
+    assert sum(began < at < ended for at in steps) <= 1
+
+
+def test_a_job_gives_way_for_no_longer_than_its_time(qtbot, qapp):
+    jobs = Jobs(threads=1)
+    asked: list[bool] = []
+    jobs.give_way()
+    jobs.run(lambda cancel: asked.append(cancel()), lambda _none: None)
+    # The window does not come to paint: its loop does not run.
+    end = time.monotonic() + 10 * GIVE_WAY_S
+    while not asked and time.monotonic() < end:
+        time.sleep(0.01)
+    assert asked == [False]
+    assert jobs.close()

@@ -70,6 +70,7 @@ class Outcome(QObject):
     def __init__(self, engine: Engine, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._engine = engine
+        self._jobs = jobs
         self._estimates = Latest(jobs)
         self._searches = Latest(jobs)
         self._plan: Plan | None = None
@@ -86,6 +87,7 @@ class Outcome(QObject):
         self._explain_soon.stop()
         self._estimates.cancel()
         self._searches.cancel()
+        self._jobs.give_way()
         self.worked = replace(self.worked, current=False)
         if self.searched is not None:
             self.searched = replace(self.searched, current=False)

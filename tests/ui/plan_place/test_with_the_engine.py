@@ -104,9 +104,9 @@ def test_typing_over_the_real_engine_keeps_the_window_alive(open_page, settled, 
         cpu_ms.append(stalls.quick_cpu_ms)
         own_ms.append(stalls.quick_own_ms)
     assert max(cpu_ms) < ALLOWED_MS
-    # What a person waits, search and explanation beside it. The least of six: on a busy machine the thread that has the
-    # interpreter may itself not be given the processor, and on two cores about every fifth round waits longer.
-    assert min(own_ms) < ALLOWED_MS
+    # What a person waits, search and explanation beside it. All rounds but one: on a busy machine the thread that has
+    # the interpreter may itself not be given the processor.
+    assert sorted(own_ms)[-2] < ALLOWED_MS
 
 
 def test_settings_of_the_page_are_forgotten_with_the_layout(open_page, settings):
