@@ -3,26 +3,16 @@
 import argparse
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from gpuplanner.acceptance.checking import Acceptance, CheckResult, accept
-from gpuplanner.acceptance.checks import checks
-from gpuplanner.acceptance.compatibility import read_compatibility
-from gpuplanner.acceptance.promised import Promised
-from gpuplanner.acceptance.promising import measured, of_choice, of_gpus, of_itself, recognised
-from gpuplanner.acceptance.reached import read_reached
-from gpuplanner.acceptance.rules import read_rules
+from gpuplanner.acceptance.checking import Acceptance, CheckResult
 from gpuplanner.acceptance.verdicts import Verdict
-from gpuplanner.catalog.names.resolution import Kind, Resolution
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.machine_evidence import machine_evidence
-from gpuplanner.messages import InputError, Message, msg, shortened
-from gpuplanner.paths import is_there, shipped
-from gpuplanner.probe.evidence import Evidence
-from gpuplanner.store.plan_files import read_plan
-from gpuplanner.workload.plan import MachineChoice, Plan
+from gpuplanner.machines.expecting import expected
+from gpuplanner.machines.judging import judge
+from gpuplanner.messages import Message, msg, shortened
 
 _CODES = {Verdict.PASS: 0, Verdict.WARN: 1, Verdict.FAIL: 1, Verdict.CANNOT_TELL: 3, Verdict.SKIPPED: 3}
 _WORDS = {
@@ -32,79 +22,19 @@ _WORDS = {
     Verdict.CANNOT_TELL: "check.verdict.cannot_tell",
     Verdict.SKIPPED: "check.verdict.skipped",
 }
-_PLANS = (".gpuplan", ".json", ".yaml", ".yml")
 _SHOWN_FIRST = (Verdict.FAIL, Verdict.WARN, Verdict.PASS)
 
 
 def check_machine(options: argparse.Namespace, context: Context) -> int:
     """Check a machine. Exit code 0 pass, 1 warning or failure, 3 where nothing can be told."""
-    wanted = _expected(options.expect, context) if options.expect is not None else None
+    wanted = expected(options.expect, context.workspace) if options.expect is not None else None
     machine = machine_evidence(options.targets, context)
-    promised = _promise(wanted, machine.evidence, context)
-    catalogs = shipped("catalogs")
-    found = accept(
-        machine.evidence,
-        checks(),
-        read_rules(catalogs / "checks"),
-        promised,
-        root=machine.root,
-        today=datetime.now(UTC).date(),
-        compatibility=read_compatibility(catalogs / "compatibility"),
-    )
+    found = judge(context.workspace, machine, wanted, datetime.now(UTC).date())
     if options.json:
         print_json(_data(found, context))
     else:
         print("\n".join(_lines(found, context, everything=options.all)))
     return _CODES[found.verdict]
-
-
-def _promise(wanted: Promised | None, evidence: Evidence, context: Context) -> Promised:
-    workspace = context.workspace
-
-    def resolve(name: str, memory_bytes: float | None) -> Resolution:
-        return workspace.resolve(name, "gpu", memory_bytes)
-
-    if wanted is None:
-        promised = of_itself(evidence, workspace.catalog.gpus, resolve)
-    else:
-        promised = recognised(wanted, evidence, resolve)
-    return measured(promised, read_reached(shipped("catalogs") / "measurements"), resolve)
-
-
-def _expected(text: str, context: Context) -> Promised:
-    """What a name of the catalog, a plan's file or a preset promises. Raises InputError where it is none of them."""
-    workspace = context.workspace
-    preset = workspace.presets.get(text)
-    if is_there(Path(text)) or text.lower().endswith(_PLANS):
-        return _of_plan(read_plan(Path(text)), context)
-    if preset is not None:
-        return _of_plan(preset, context)
-    found = workspace.resolve(text)
-    if found.id is None or found.kind is Kind.MODEL:
-        raise InputError(found.reason if found.id is None else msg("cli.check.model", name=shortened(text, 60)))
-    if found.kind is Kind.INSTANCE:
-        return _known(MachineChoice(instance_id=found.id, nodes=found.count or 1), context)
-    if found.fraction is None:
-        return of_gpus(workspace.catalog.gpus[found.id], found.count)
-    from gpuplanner.engine.machines import named_choice
-
-    return _known(named_choice(found), context)
-
-
-def _of_plan(plan: Plan, context: Context) -> Promised:
-    if plan.machine is None:
-        raise InputError(msg("cli.check.plan_without_machine"))
-    return _known(plan.machine, context)
-
-
-def _known(choice: MachineChoice, context: Context) -> Promised:
-    catalog = context.workspace.catalog
-    promised = of_choice(choice, catalog.gpus, catalog.instances)
-    if promised is None:
-        raise InputError(
-            msg("cli.check.unknown_machine", name=shortened(choice.instance_id or choice.gpu_id or "?", 80))
-        )
-    return promised
 
 
 def _data(found: Acceptance, context: Context) -> dict[str, Any]:
