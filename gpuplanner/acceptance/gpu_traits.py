@@ -1,17 +1,34 @@
 """What kind of GPU a record is of, by what it prints: for servers or not, divided, joined by switches. No verdict."""
 
 import re
+from collections.abc import Sequence
+from typing import TypeVar
 
 from gpuplanner.acceptance.check import Asked
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.probe.evidence.paths import PathMatrix, PciDevice
 
+G = TypeVar("G", Gpu, PciDevice)
+
 _CONSUMER = re.compile(r"geforce|\brtx\b|quadro|titan|\bgtx\b|\bmx\d{3}|\bnvs\b|radeon", re.IGNORECASE)
 _OLDER = re.compile(r"\b(?:kepler|maxwell|pascal|volta|turing)\b", re.IGNORECASE)
 _MODULE = re.compile(r"SXM|HBM3|\bGB?[23]00\b|\bH[28]00\b|\bB[23]00\b", re.IGNORECASE)
 _GPU_CLASSES = ("0300", "0302", "0380", "1200")
 NVIDIA, AMD = "10DE", "1002"
+_IN_PROCESSOR = frozenset({
+    "15DD", "15D8", "1636", "1638", "164C", "15E7", "163F", "1681", "164D", "1506", "164E", "13C0", "15BF", "15C8",
+    "1900", "1901", "150E", "1586", "1114",
+})  # fmt: skip
+"""Devices of AMD that are a part of a processor, from Raven to Krackan; pci.ids, from memory."""
+_PROCESSOR_NAME = re.compile(
+    r"\b(?:raphael|granite ridge|phoenix|hawk point|rembrandt|cezanne|renoir|lucienne|barcelo|picasso|raven|mendocino"
+    r"|van gogh|strix|krackan)\b|\bu?hd graphics\b|\biris\b",
+    re.IGNORECASE,
+)
+"""What a part of a processor is called where its device is not told. "AMD Radeon Graphics" is no such name: cards that a
+tool has no name for are called so, too.
+"""
 NVLINK = re.compile(r"^NV(\d{1,2})$")
 
 
@@ -41,6 +58,19 @@ def is_divided(gpu: Gpu) -> bool:
 def is_virtual(gpu: Gpu) -> bool:
     """Whether it is a vGPU, by its driver's own words."""
     return gpu.virtualization == "VGPU"
+
+
+def is_integrated(gpu: Gpu | PciDevice) -> bool:
+    """Whether it is a part of the processor, which works in the host's memory."""
+    identifier = (gpu.pci_device_id if isinstance(gpu, Gpu) else gpu.device_id) or ""
+    if identifier.upper().endswith(AMD):
+        return identifier[2:6].upper() in _IN_PROCESSOR
+    return bool(gpu.name and _PROCESSOR_NAME.search(gpu.name))
+
+
+def cards(gpus: Sequence[G]) -> tuple[G, ...]:
+    """Those of them that are no part of the processor; all where there are no others, since then these are planned."""
+    return tuple(gpu for gpu in gpus if not is_integrated(gpu)) or tuple(gpus)
 
 
 def gpus_on_bus(evidence: Evidence, vendors: tuple[str, ...] = (NVIDIA, AMD)) -> tuple[PciDevice, ...]:

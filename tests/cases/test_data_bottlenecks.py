@@ -45,7 +45,8 @@ def asked(shipped_catalog, shipped_efficiencies):
         assert plan.machine is not None
         machine = machine_of(plan.machine, shipped_catalog, shipped_catalog.currencies)
         machine = replace(machine, host=replace(machine.host, ram_bytes=ram_bytes))
-        model = shipped_catalog.models["Qwen/Qwen2-72B"].architecture
+        assert isinstance(plan.workload, Serving)
+        model = shipped_catalog.models[plan.workload.model.catalog_id].architecture
         answer = question(Asking(plan, model, machine, shipped_efficiencies))
         return {line.id: line.figure.value for line in answer.lines if line.figure is not None}
 
@@ -56,6 +57,40 @@ def waiting(made: Estimate, limit: Limit) -> float:
     """Of a step, what it waits for one thing."""
     whole = sum(part.figure.value for part in made.time)
     return sum(p.figure.value for p in made.time if p.id in LIMITS and p.limit is limit) / whole
+
+
+def test_dat01_a_gpu_that_waits_for_its_loader_six_tenths_of_the_time_is_warned_of(trained):
+    """A10, batches of 64, six workers. The network and its pictures are not named, so nothing is said of their rate.
+
+    Of any that reads them at two fifths of what its GPU takes, six tenths of a step are waiting, and that is told.
+    """
+    photos = {
+        "batch": 64, "images": 100e3, "image_bytes": 160e3, "vcpus": 64, "workers": 6, "data_storage": "network",
+    }  # fmt: skip
+    for network in (RESNET, DENSENET):
+        free = trained(network, "nvidia-a10", **photos, storage_bytes_per_s=1e10)
+        told = {remark.id for remark in free.remarks}
+        assert "data.waits_for_storage" not in told
+        given = 0.4 * free.metrics["images_per_s"].value * photos["image_bytes"]
+        slow = trained(network, "nvidia-a10", **photos, storage_bytes_per_s=given)
+        assert waiting(slow, Limit.STORAGE) == pytest.approx(0.6, abs=0.03)
+        assert slow.limits[0][0] is Limit.STORAGE
+        assert "data.waits_for_storage" in {remark.id for remark in slow.remarks}
+
+
+def test_dat09_a_7b_that_loads_in_minutes_does_not_wait_for_its_storage(asked):
+    """194 s with tensors opened on the CPU, 6 s on the GPU: what is read is the same, so the storage gave 2.25 GB/s.
+
+    The loader's option is no part of a plan; that 194 s are not the time of such a storage is what we say.
+    """
+    work = Serving(model=ModelChoice(catalog_id="meta-llama/Llama-2-7b-hf"), tensor_parallel=1)
+    plan = Plan(workload=work, machine=MachineChoice(gpu_id="nvidia-a100-sxm4-80gb", gpus=1, per_node=1))
+    quick = asked(plan, Loading(Storage.LOCAL, 13.5e9 / 6))
+    assert quick["load.weights"] == pytest.approx(13.5e9, rel=0.01)
+    assert quick["load.read"] == pytest.approx(6, rel=0.01)
+    assert quick["load.load"] < 194 / 10
+    usual = asked(plan, Loading(Storage.LOCAL))
+    assert usual["load.load"] < 194 / 10
 
 
 def test_dat02_sixteen_threads_do_not_feed_eight_gpus_with_imagenet(trained):

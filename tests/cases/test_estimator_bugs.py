@@ -4,16 +4,20 @@ from typing import Any
 
 import pytest
 
+from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.catalog.families import architecture_from_config
 from gpuplanner.engine.estimate import Estimate, Fit
 from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.machines import bare, choice_of
+from gpuplanner.probe.inspecting import inspect
+from gpuplanner.probe.output import Output
 from gpuplanner.units import GB, GIB, MIB
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workload.precision import KvPrecision, WeightPrecision
 from gpuplanner.workload.serving import Server, Serving
 from gpuplanner.workload.training import Framework, Method, Offload, Sharding, Training
+from tests.acceptance.judged import ENGLISH, judge, promising
 
 LLAMA_8B = "meta-llama/Meta-Llama-3.1-8B"
 NEMO_12B = "mistralai/Mistral-Nemo-Base-2407"
@@ -177,6 +181,29 @@ def test_est14_two_cards_are_not_one_pool(serve):
 def test_est15_speed_follows_the_bandwidth(serve):
     made = serve("Qwen/Qwen3.5-27B", "nvidia-rtx-4090", **Q4, input_tokens=500, output_tokens=500)
     assert 1 / made.metrics["tpot_s"].value == pytest.approx(41, rel=0.15)
+
+
+def test_est16_a_part_of_the_processor_is_no_second_card(shipped_catalog):
+    """A 7900 XTX beside a 9800X3D was shown as 48 GB."""
+    listed = (
+        '{"card0": {"Device ID": "0x744c", "Card Series": "Navi 31 [Radeon RX 7900 XTX]",'
+        ' "VRAM Total Memory (B)": "25753026560"},'
+        ' "card1": {"Device ID": "0x13c0", "Card Series": "AMD Radeon Graphics",'
+        ' "VRAM Total Memory (B)": "536870912"}}'
+    )
+    both = inspect(Output("rocm-smi.json", listed)).evidence.gpus
+    assert len(both) == 2
+    one = judge("gpu.count", promising(gpu_count=1), gpus=both)
+    assert one is not None
+    assert one.measured is not None
+    assert (one.verdict, ENGLISH.text(one.measured)) == (Verdict.PASS, "1")
+    two = judge("gpu.count", promising(gpu_count=2), gpus=both)
+    assert two is not None
+    assert two.verdict is Verdict.FAIL
+    alone = judge("gpu.count", promising(gpu_count=1), gpus=both[1].model_copy(update={"index": 0}))
+    assert alone is not None
+    assert alone.verdict is Verdict.PASS
+    assert shipped_catalog.gpus["amd-radeon-rx-7900-xtx"].value("memory_bytes") == 24 * GIB
 
 
 def test_est17_a_long_context_of_an_8b_fits_24_gb(serve):

@@ -3,7 +3,7 @@
 import re
 
 from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
-from gpuplanner.acceptance.gpu_traits import AMD, NVIDIA, gpus_on_bus
+from gpuplanner.acceptance.gpu_traits import AMD, NVIDIA, cards, gpus_on_bus
 from gpuplanner.acceptance.promised import PromisedGpu
 from gpuplanner.acceptance.saying import absence, absent, each_gpu, label, named, not_read, text
 from gpuplanner.acceptance.verdicts import Verdict
@@ -20,11 +20,12 @@ _ALWAYS_THERE = ("temperature_c", "power_draw_w", "memory_total_mib", "utilizati
 
 
 def count(asked: Asked) -> Judgement | None:
-    """As many GPUs as promised, and as many as the bus has."""
+    """As many GPUs as promised, and as many as the bus has; parts of processors are none of them."""
     evidence, wanted = asked.evidence, asked.promised.gpu_count
-    answering = [gpu for gpu in evidence.gpus if gpu.state != "lost"]
-    amd = any(gpu.vendor == "amd" for gpu in evidence.gpus)
-    on_bus = gpus_on_bus(evidence, (AMD,) if amd else (NVIDIA,))
+    listed = cards(evidence.gpus)
+    answering = [gpu for gpu in listed if gpu.state != "lost"]
+    amd = any(gpu.vendor == "amd" for gpu in listed)
+    on_bus = cards(gpus_on_bus(evidence, (AMD,) if amd else (NVIDIA,)))
     away = [fault for fault in evidence.faults if fault.kind in _DRIVER_AWAY]
     expected = text(wanted) if wanted is not None else text(len(on_bus)) if on_bus else None
     if not evidence.gpus and not on_bus and not away:
@@ -33,7 +34,7 @@ def count(asked: Asked) -> Judgement | None:
     lines = (*lines_of(answering, "index", "name", "uuid"), *lines_of(on_bus, "bus_id"), *lines_of(away, "kind"))[:12]
     asked_driver = bool(evidence.gpus or away or "gpus" in evidence.looked_for)
     gone = [device for device in on_bus if device.revision == "ff"]
-    lost = [gpu for gpu in evidence.gpus if gpu.state == "lost"]
+    lost = [gpu for gpu in listed if gpu.state == "lost"]
     if not asked_driver and not gone:
         if wanted is not None and len(on_bus) < wanted:
             return Judgement(
@@ -57,7 +58,7 @@ def count(asked: Asked) -> Judgement | None:
         if not answering and not gone and not lost:
             reason = msg("check.gpu_count.none_answers", bus=len(on_bus))
         else:
-            reason = msg("check.gpu_count.lost", answering=len(answering), bus=max(len(on_bus), len(evidence.gpus)))
+            reason = msg("check.gpu_count.lost", answering=len(answering), bus=max(len(on_bus), len(listed)))
         return Judgement(Verdict.FAIL, reason, expected, measured, msg("check.do.lost_gpu"), ask, lines)
     if _is_part(evidence.gpus):
         return Judgement(
@@ -112,7 +113,7 @@ def model(asked: Asked) -> Judgement | None:
     def one(gpu: Gpu) -> Judgement | None:
         return _is_promised(gpu, promised, asked)
 
-    return each_gpu(asked.evidence.gpus, one, "nvidia-smi -q")
+    return each_gpu(cards(asked.evidence.gpus), one, "nvidia-smi -q")
 
 
 def _is_promised(gpu: Gpu, promised: PromisedGpu, asked: Asked) -> Judgement:
