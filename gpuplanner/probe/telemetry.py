@@ -145,6 +145,14 @@ class Series:
             self._count += 1
         self.last = value
 
+    def add_bin(self, at_s: float, low: float, mean: float, high: float) -> None:
+        """Take a bin of another series, as of a session that was kept; one that holds no numbers is left out."""
+        if 0 <= at_s < MOST_BINS_S and -LARGEST <= low <= mean <= high <= LARGEST:
+            self._close()
+            self._at_s, self._low, self._high, self._sum, self._count = at_s, low, high, mean, 1
+            self._close()
+            self.last = mean
+
     @property
     def width_s(self) -> float:
         """How long a bin of the whole time is by now."""
