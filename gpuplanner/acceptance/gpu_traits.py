@@ -26,8 +26,8 @@ _PROCESSOR_NAME = re.compile(
     r"|van gogh|strix|krackan)\b|\bu?hd graphics\b|\biris\b",
     re.IGNORECASE,
 )
-"""What a part of a processor is called where its device is not told. "AMD Radeon Graphics" is no such name: cards that a
-tool has no name for are called so, too.
+"""What a part of a processor is called where its device is not told. "AMD Radeon Graphics" is no such name: a card that
+a tool has no name for is called so, too.
 """
 NVLINK = re.compile(r"^NV(\d{1,2})$")
 

@@ -14,6 +14,7 @@ from gpuplanner.engine.estimate import Estimate, Limit
 from gpuplanner.machines.utilization_signs import Signs, signs_of
 from gpuplanner.messages import Message, msg
 from gpuplanner.probe.telemetry import Telemetry
+from gpuplanner.units import percent
 
 WINDOW_S = 120.0
 """How far back one looks."""
@@ -151,9 +152,9 @@ def _throttling(signs: Signs) -> tuple[Message, ...]:
     share = signs.throttled_share
     if share is None or not _at_least(share, "throttled_share"):
         return ()
-    seen = [msg("live.sign.throttled", percent=f"{share * 100:.0f}")]
+    seen = [msg("live.sign.throttled", percent=percent(share))]
     if signs.clock_share is not None and signs.clock_share < 0.95:
-        seen.append(msg("live.sign.clock", percent=f"{signs.clock_share * 100:.0f}"))
+        seen.append(msg("live.sign.clock", percent=percent(signs.clock_share)))
     return tuple(seen)
 
 
@@ -162,7 +163,7 @@ def _cpu_limit(signs: Signs) -> tuple[Message, ...]:
     if used is None or not _at_least(used, "cpu_limit_percent"):
         return ()
     return (
-        msg("live.sign.cpu_limit", percent=f"{used:.0f}", limit=f"{signs.cpu_limit or 0:g}",
+        msg("live.sign.cpu_limit", percent=percent(used / 100), limit=f"{signs.cpu_limit or 0:,.1f}".removesuffix(".0"),
             cpus=f"{signs.cpus or 0:.0f}"),
     )  # fmt: skip
 
@@ -170,9 +171,9 @@ def _cpu_limit(signs: Signs) -> tuple[Message, ...]:
 def _data_loading(signs: Signs) -> tuple[Message, ...]:
     if not _at_least(signs.cpu, "cpu_percent"):
         return ()
-    busy = msg("live.sign.cpus_busy", count=f"{signs.cpus:.0f}", percent=f"{signs.cpu:.0f}")
+    busy = msg("live.sign.cpus_busy", count=f"{signs.cpus:.0f}", percent=percent(signs.cpu / 100))
     if signs.cpus is None:
-        busy = msg("live.sign.cpu_busy", percent=f"{signs.cpu:.0f}")
+        busy = msg("live.sign.cpu_busy", percent=percent(signs.cpu / 100))
     return (*_quiet_pcie(signs), busy)
 
 
@@ -182,9 +183,9 @@ def _storage(signs: Signs) -> tuple[Message, ...]:
         return ()
     seen = list(_quiet_pcie(signs))
     if waits:
-        seen.append(msg("live.sign.cpu_wait", percent=f"{signs.cpu_wait:.0f}"))
+        seen.append(msg("live.sign.cpu_wait", percent=percent(signs.cpu_wait / 100)))
     if full:
-        seen.append(msg("live.sign.disk_busy", percent=f"{signs.disk_busy:.0f}"))
+        seen.append(msg("live.sign.disk_busy", percent=percent(signs.disk_busy / 100)))
     if signs.disk_read_mb_per_s is not None:
         seen.append(msg("live.sign.disk_read", rate=f"{signs.disk_read_mb_per_s:,.0f}"))
     return tuple(seen)
@@ -206,7 +207,7 @@ def _synchronization(signs: Signs) -> tuple[Message, ...]:
     lowest, highest = min(signs.each, key=signs.each.__getitem__), max(signs.each, key=signs.each.__getitem__)
     apart = signs.each[highest] - signs.each[lowest]
     if apart >= THRESHOLDS["uneven_points"].value:
-        low, high = f"{signs.each[lowest]:.0f}", f"{signs.each[highest]:.0f}"
+        low, high = percent(signs.each[lowest] / 100), percent(signs.each[highest] / 100)
         return (msg("live.sign.uneven", low_gpu=lowest, low=low, high_gpu=highest, high=high),)
     # Kernels of collectives spin while they wait: all seem busy, and those that wait take less power.
     powers = sorted(signs.power.values())
@@ -222,7 +223,7 @@ def _synchronization(signs: Signs) -> tuple[Message, ...]:
 def _one_thread(signs: Signs) -> tuple[Message, ...]:
     if not _at_least(signs.busiest_cpu, "one_cpu_percent") or _at_least(signs.cpu, "cpu_percent"):
         return ()
-    return (msg("live.sign.one_cpu", percent=f"{signs.busiest_cpu:.0f}", all=f"{signs.cpu or 0:.0f}"),)
+    return (msg("live.sign.one_cpu", percent=percent(signs.busiest_cpu / 100), all=percent((signs.cpu or 0) / 100)),)
 
 
 def _small_batches(signs: Signs) -> tuple[Message, ...]:
@@ -231,8 +232,8 @@ def _small_batches(signs: Signs) -> tuple[Message, ...]:
     if share is None or not small or _below(signs.utilization, "idle_percent"):
         return ()
     return (
-        msg("live.sign.low_power", percent=f"{share * 100:.0f}"),
-        msg("live.sign.low_memory", percent=f"{signs.memory_busy:.0f}"),
+        msg("live.sign.low_power", percent=percent(share)),
+        msg("live.sign.low_memory", percent=percent(signs.memory_busy / 100)),
     )
 
 

@@ -72,7 +72,7 @@ def test_dips_are_told_by_how_often_and_how_long():
     assert explanation.utilization_percent == pytest.approx(73, abs=1)
     assert explanation.signs[0].values == {"every": "8.0", "length": "2.0"}
     assert explanation.signs[1].values == {"rate": "0.0", "otherwise": "8.0"}
-    assert explanation.signs[2].values == {"count": "96", "percent": "97"}
+    assert explanation.signs[2].values == {"count": "96", "percent": "97%"}
 
 
 def test_what_was_not_sampled_is_said_and_never_a_cause():
