@@ -3,7 +3,6 @@ import json
 import pytest
 
 from gpuplanner.cli import machine_evidence
-from gpuplanner.cli.main import main
 from gpuplanner.probe.commands import READ_ONLY
 from gpuplanner.probe.recording import written
 from gpuplanner.probe.results import CommandResult, Run
@@ -12,16 +11,6 @@ LIST = "".join(f"GPU {at}: NVIDIA H100 80GB HBM3 (UUID: GPU-aaa{at})\n" for at i
 LINKS = "GPU {at}: NVIDIA H100 80GB HBM3 (UUID: GPU-aaa{at})\n" + "".join(
     f"\t Link {link}: 26.562 GB/s\n" for link in range(17)
 )
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        code = main(arguments)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
 
 
 @pytest.fixture

@@ -2,19 +2,7 @@ import json
 
 import pytest
 
-from gpuplanner.cli.main import main
-
 LIST = "GPU 0: NVIDIA L40S (UUID: GPU-aaaa)\nGPU 1: NVIDIA L40S (UUID: GPU-bbbb)\n"
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        code = main(arguments)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
 
 
 @pytest.fixture

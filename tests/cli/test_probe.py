@@ -4,7 +4,6 @@ import os
 import pytest
 
 from gpuplanner.cli import probe_command
-from gpuplanner.cli.main import main
 from gpuplanner.probe.commands import READ_ONLY
 
 ASKED = ("smi.list", "nproc", "ibstat")
@@ -19,16 +18,6 @@ def machine(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     wanted = tuple(command for command in READ_ONLY if command.id in ASKED)
     monkeypatch.setattr(probe_command, "READ_ONLY", wanted)
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        code = main(arguments)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
 
 
 def test_a_machine_is_asked_and_the_commands_are_shown(run, machine):
