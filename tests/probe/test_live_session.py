@@ -3,6 +3,7 @@
 import io
 import zipfile
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pytest

@@ -5,6 +5,7 @@ import ctypes
 import time
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -157,7 +158,7 @@ def test_without_the_drivers_events_the_kernels_log_is_followed_or_the_reason_to
     log = tmp_path / "kmsg"
     monkeypatch.setattr(KernelLog.__init__, "__defaults__", (str(log),))
     handles = [(4, ctypes.c_void_p(7))]
-    driver = Driver()
+    driver: Any = Driver()
     Faults(driver, handles)
     assert driver.absent == {"xid": "not_found"}
     log.write_text("6,1,1,-;NVRM: Xid (PCI:0000:3b:00): 31, before we came\n", encoding="utf-8")

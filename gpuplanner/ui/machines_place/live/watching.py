@@ -1,0 +1,116 @@
+"""What is watched now, or was watched and is shown again. Knows no widget: starts and ends the one process there."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.probe.live_session import LiveSession
+from gpuplanner.probe.telemetry import Telemetry
+from gpuplanner.probe.transports import Lost
+from gpuplanner.probe.transports.programs import SAMPLE, Runner
+from gpuplanner.ui.probing import Probe, Probing, Tell
+
+INTERVAL_S = 0.1
+
+
+class Watching:
+    """One machine's samples. `changed` is called when there are more of them, `ended` when nothing runs any more."""
+
+    def __init__(self, probing: Probing, changed: Callable[[], object], ended: Callable[[], object]) -> None:
+        self._probing = probing
+        self._changed = changed
+        self._ended = ended
+        self._probe: Probe[bool] | None = None
+        self.target = ""
+        self.began = ""
+        self.telemetry = Telemetry()
+        self.gpus: dict[int, str] = {}
+        self.absent: dict[str, str] = {}
+        self.recorded = False
+        self.trouble: Message | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether samples still come."""
+        return self._probe is not None and self._probe.running
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to show."""
+        return not self.telemetry.series
+
+    def start(self, target: str, runner: Runner) -> None:
+        """Watch a machine from now on; what was watched before goes."""
+        self.forget()
+        self.target = target
+        self.began = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        job: Mapping[str, Any] = {"interval_s": INTERVAL_S, "seconds": 0}
+
+        async def work(tell: Tell) -> bool:
+            return await runner.run(SAMPLE, job, tell, tell)
+
+        self._probe = self._probing.start(work, self._heard, self._done, self._failed)
+
+    def stop(self) -> None:
+        """End the process there; what came stays."""
+        if self._probe is not None:
+            self._probe.cancel()
+            self._probe = None
+            self._ended()
+
+    def forget(self) -> None:
+        """Stop, and show nothing."""
+        self.stop()
+        self.telemetry = Telemetry()
+        self.gpus, self.absent = {}, {}
+        self.target = self.began = ""
+        self.recorded, self.trouble = False, None
+
+    def show_again(self, session: LiveSession) -> None:
+        """Show what was watched before."""
+        self.forget()
+        self.telemetry, self.gpus = session.telemetry, dict(session.gpus)
+        self.target, self.began, self.recorded = session.target, session.began, True
+
+    def session(self) -> LiveSession:
+        """What is to be kept."""
+        return LiveSession(self.target, self.began, self.telemetry, dict(self.gpus))
+
+    def _heard(self, told: list[Any]) -> None:
+        for each in told:
+            if isinstance(each, Lost):
+                self.trouble = each.why
+            elif isinstance(each, dict):
+                self._take(each)
+        self._changed()
+
+    def _take(self, frame: Mapping[str, Any]) -> None:
+        match frame.get("frame"):
+            case "sample":
+                self.telemetry.take(frame)
+            case "machine":
+                gpus = frame.get("gpus")
+                for gpu in gpus[:64] if isinstance(gpus, list) else []:
+                    if isinstance(gpu, dict) and type(gpu.get("index")) is int:
+                        self.gpus[gpu["index"]] = str(gpu.get("name", ""))[:100]
+            case "without":
+                self.absent[str(frame.get("what", ""))[:40]] = str(frame.get("reason", ""))[:60]
+
+    def _done(self, _whole: bool) -> None:
+        self._probe = None
+        self._ended()
+
+    def _failed(self, error: Exception) -> None:
+        self._probe = None
+        if not isinstance(error, InputError):
+            self._ended()
+            raise error
+        self.trouble = error.message
+        self._ended()
+
+
+def nothing_to_read(reason: str) -> Message:
+    """Why no GPU is sampled, in a sentence."""
+    known = {"no_library", "driver_not_loaded", "no_permission"}
+    return msg(f"liveui.no_nvml.{reason}") if reason in known else msg("liveui.no_nvml.other", reason=reason)
