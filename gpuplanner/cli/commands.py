@@ -122,6 +122,11 @@ def _check(parser: Parser, text: Text) -> None:
     parser.add_argument("--all", action="store_true", help=text("cli.help.check_all"))
 
 
+def _diagnose(parser: Parser, text: Text) -> None:
+    parser.add_argument("targets", nargs="+", metavar="TARGET|FILE|-", help=text("cli.help.diagnose_targets"))
+    parser.add_argument("--expect", metavar="NAME|PLAN", help=text("cli.help.check_expect"))
+
+
 def _nothing(parser: Parser, text: Text) -> None:
     """A command without arguments of its own."""
 
@@ -192,6 +197,7 @@ COMMANDS = (
     Command("watch", "watch_command", "watch_machine", _watch),
     Command("inspect", "inspect_command", "inspect_files", _inspect),
     Command("check", "check_command", "check_machine", _check),
+    Command("diagnose", "diagnose_command", "diagnose_machine", _diagnose),
     Command("schema", "plan_commands", "schema", _nothing),
     Command("ask load", "ask_command", "load", _question(ask_arguments.load)),
     Command("ask checkpoints", "ask_command", "checkpoints", _question(ask_arguments.checkpoints)),
