@@ -27,8 +27,12 @@ _ESCAPES = re.compile(
     r"|\x9b[0-?]{0,64}[ -/]{0,8}[@-~]"
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]+")
-_RANK = re.compile(r"^[ \t]{0,20}(?:\[\d{1,6},\d{1,6}\]<std(?:out|err)>:|\d{1,6}: {1,2}(?=[#\d ]))")
-"""How mpirun and srun mark the lines of a rank; only where most lines have such a mark is it one."""
+_RANK = re.compile(
+    r"^[ \t]{0,20}(?:\[\d{1,6},\d{1,6}\]<std(?:out|err)>:|\d{1,6}: {1,2}(?=[#\d ]))"
+    r"|^(?:\[pod/[\w./-]{1,300}\] ?)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7,9}Z(?: |$)|^\[pod/[\w./-]{1,300}\](?: |$)"
+)
+"""How mpirun and srun mark the lines of a rank, Kubernetes those of a pod, and container and build logs the instant
+(7 to 9 digits of a second and Z, which no kernel log has); only where most lines have such a mark is it one."""
 _PROMPT = re.compile(
     r"^(?:\([\w.-]{1,40}\) )?(?:[\w.-]{1,64}@[\w.-]{1,64}[: ][^$#\n]{0,200}[$#]|[$#]) (?P<command>[\w./-].*)$"
 )

@@ -29,7 +29,18 @@ def test_a_progress_bar_leaves_its_last_state():
     assert [line.text for line in Output.of("10 %\r50 %\r100 %\nend", "x").lines] == ["100 %", "end"]
 
 
-@pytest.mark.parametrize("mark", ["0: ", "[1,0]<stdout>:", "   [1,12]<stderr>:"])
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "0: ",
+        "[1,0]<stdout>:",
+        "   [1,12]<stderr>:",
+        "2026-05-01T12:00:00.123456789Z ",
+        "2026-05-01T12:00:00.1234567Z ",
+        "[pod/test-0/main] ",
+        "[pod/test-0/main] 2026-05-01T12:00:00.123456789Z ",
+    ],
+)
 def test_the_mark_of_a_rank_is_taken_away(mark):
     made = Output.of(f"{mark}# nThread 1\n{mark}  8 2\nother\n", "x")
     assert [line.text for line in made.lines][::2] == ["# nThread 1", "other"]

@@ -21,21 +21,29 @@ def recognise(output: Output) -> int:
 
 
 def parse(output: Output) -> Parsed:
-    """Processes with their GPU's identifiers and memory; a header without rows says that none computes."""
+    """Processes with their GPU's identifiers and memory; a header without rows says that none computes.
+
+    So does silence of a query without a header; a shell's or the tool's own refusal says nothing about processes.
+    """
     processes: list[Process] = []
     gpus: list[Gpu] = []
-    for table in _tables(output):
+    found = _tables(output)
+    for table in found:
         for line, cells in table.rows:
             process, gpu = Reading(output), Reading(output)
             for column, cell in zip(table.names, cells, strict=True):
                 if column in _OF_GPU:
                     gpu.of(GPU_NAMES, column, cell, line)
                 process.of(APP_NAMES, column, cell, line)
-            processes.append(process.made(Process, kind="C"))
+            if (one := process.made(Process, kind="C")).seen:
+                processes.append(one)
             if gpu:
                 gpus.append(gpu.made(Gpu, vendor="nvidia"))
     kept, problems = each_once(gpus)
-    evidence = Evidence(gpus=kept, processes=tuple(processes), looked_for=frozenset({"processes"}))
+    silent = not output.text.strip() and not output.exit_code
+    answered = silent or bool(processes) or any(table.header for table in found)
+    looked_for = frozenset({"processes"}) if answered else frozenset[str]()
+    evidence = Evidence(gpus=kept, processes=tuple(processes), looked_for=looked_for)
     return Parsed(evidence, problems)
 
 
