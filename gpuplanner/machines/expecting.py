@@ -1,4 +1,4 @@
-"""What a machine is held against: what a name of the catalog, a preset or a plan promises. Judges nothing."""
+"""What a machine is held against: what a name of the catalog, a quote, a preset or a plan promises. Judges nothing."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ from gpuplanner.acceptance.promised import Promised
 from gpuplanner.acceptance.promising import measured, of_choice, of_gpus, of_itself, recognised
 from gpuplanner.acceptance.reached import read_reached
 from gpuplanner.catalog.names.resolution import Kind, Resolution
+from gpuplanner.machines.quoted import is_quote, name_in, with_values
 from gpuplanner.messages import InputError, msg, shortened
 from gpuplanner.paths import is_there, shipped
 from gpuplanner.probe.evidence import Evidence
@@ -19,12 +20,22 @@ _NAME = 80
 
 
 def expected(text: str, workspace: Workspace) -> Promised:
-    """What a name of the catalog, a plan's file or a preset promises. Raises InputError where it is none of them."""
+    """What a name of the catalog, a quote's values, a plan's file or a preset promises.
+
+    Raises InputError where it is none of them.
+    """
     preset = workspace.presets.get(text)
     if is_there(Path(text)) or text.lower().endswith(_PLANS):
         return expected_of_plan(read_plan(Path(text)), workspace)
     if preset is not None:
         return expected_of_plan(preset, workspace)
+    if is_quote(text):
+        name = name_in(text)
+        return with_values(None if name is None else _of_name(name, workspace), text)
+    return _of_name(text, workspace)
+
+
+def _of_name(text: str, workspace: Workspace) -> Promised:
     found = workspace.resolve(text)
     if found.id is None or found.kind is Kind.MODEL:
         raise InputError(found.reason if found.id is None else msg("machine.is_a_model", name=shortened(text, _NAME)))

@@ -131,3 +131,13 @@ def test_a_plan_promises_its_machine(run, saved, tmp_path):
     code, _, err = run("check", *files, "--expect", "chat-70b")
     assert code == 2
     assert "names no machine" in err
+
+
+def test_a_quote_typed_in_is_compared(run, saved):
+    code, out, _ = run("check", str(saved / "list.txt"), "--expect", "8x H100 SXM 80GB, 192 vCPU", "--json")
+    told = json.loads(out)
+    assert code == 1
+    assert told["verdict"] == "fail"
+    assert "192 vCPU" in told["expected"]
+    code, out, _ = run("check", str(saved / "list.txt"), "--expect", "8x H100 SXM 80GB, 5 pears, 1 vCPU", "--json")
+    assert (code, json.loads(out)["error"]["id"]) == (2, "machine.quote_part")
