@@ -1,7 +1,7 @@
 """Charts in the theme's colours, drawn by pyqtgraph, which is imported when the first chart is made.
 
 Expected is dashed with a band, measured is solid with points; series differ in dash and symbol too, not in colour
-alone. Every chart has a table twin, which its context menu copies.
+alone. Every chart has a table twin, which its context menu copies; the menu saves it too.
 """
 
 import math
@@ -9,18 +9,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetricsF, QGuiApplication, QHelpEvent, QPaintEvent, QPen
-from PySide6.QtWidgets import QMenu, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QMenu, QToolTip, QVBoxLayout, QWidget
 
-from gpuplanner.messages import Message, MessageValue, msg
+from gpuplanner.messages import InputError, Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.painting import draw_text, painter_for
 from gpuplanner.ui.tokens import Tokens
+from gpuplanner.ui.widgets import chart_export
 from gpuplanner.ui.widgets.flow import FlowLayout
+from gpuplanner.ui.widgets.label import Label
 
 _TICK_DIGITS = ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 3, 4, 6, 8), (1, 2, 5), (1,))
 _APART = {"bottom": 44.0, "left": 18.0}
@@ -134,6 +137,8 @@ class Chart(QWidget):
         for part in (self._plot, self._plot.viewport()):
             part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._plot.viewport().installEventFilter(self)
+        # A background kept as a picture would be one in a drawing too.
+        self._plot.setCacheMode(self._plot.CacheModeFlag.CacheNone)
         self._plot.setMenuEnabled(False)
         self._plot.hideButtons()
         self._plot.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
@@ -146,6 +151,9 @@ class Chart(QWidget):
         layout.setSpacing(6)
         layout.addWidget(self._plot, 1)
         layout.addWidget(self._legend)
+        self.said = Label(appearance, "", TextRole.LABEL)
+        self.said.hide()
+        layout.addWidget(self.said)
         self.setMinimumHeight(180)
         for signal in (appearance.themeChanged, appearance.languageChanged):
             signal.connect(self._draw)
@@ -189,7 +197,67 @@ class Chart(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(self._appearance.text(msg("ui.chart.copy")), self._copy)
+        menu.addSeparator()
+        for suffix in chart_export.FILTERS:
+            kind = suffix[1:].upper()
+            menu.addAction(self._appearance.text(msg("ui.chart.save", kind=kind)), lambda s=suffix: self._ask_where(s))
         menu.popup(event.globalPos())
+
+    def csv(self) -> str:
+        """The table twin with bands, units in its head, for spreadsheets."""
+        text = self._appearance.text
+        words = [text(msg(f"ui.chart.{word}")) for word in ("series", "point", "low", "high")]
+        titles = []
+        for axis in self._axes:
+            unit = axis.unit or ("B" if axis.is_bytes else "")
+            titles.append(
+                f"{self._appearance.said(axis.title)} ({unit})" if unit else self._appearance.said(axis.title)
+            )
+        unit = f" ({self._axes[1].unit})" if self._axes[1].unit else ""
+        head = [*words[:2], *titles, words[2] + unit, words[3] + unit]
+        bands = [
+            (s.low[at] if s.low else None, s.high[at] if s.high else None)
+            for s in self._series
+            for at in range(len(s.x))
+        ]
+        return chart_export.as_text(head, ((*row, *band) for row, band in zip(self.table(), bands, strict=True)))
+
+    def export(self, path: Path) -> None:
+        """Write the chart as what the name ends with: .csv, .svg, else a PNG. Says below the chart how it went."""
+        self.said.hide()
+        layout = self.layout()
+        if layout is not None:
+            layout.activate()
+        paper, suffix = QColor(self._appearance.tokens.card), path.suffix.lower()
+        if suffix == ".csv":
+            content = self.csv().encode("utf-8-sig")  # the mark lets spreadsheets read Chinese right
+        elif suffix == ".svg":
+            self._symbols_as_paths(wanted=True)
+            content = chart_export.drawing(self, self._appearance.text(self._name), paper)
+            self._symbols_as_paths(wanted=False)
+        else:
+            content = chart_export.picture(self, paper)
+        try:
+            chart_export.write(path, content)
+        except InputError as error:
+            self.said.say(error.message)
+        else:
+            self.said.say(msg("ui.chart.saved", file=path.name))
+        self.said.show()
+
+    def _symbols_as_paths(self, *, wanted: bool) -> None:
+        """Symbols are drawn by pyqtgraph as little pictures, which a drawing would hold as such."""
+        for item in self._plot.scene().items():
+            if isinstance(item, self._pg.ScatterPlotItem):
+                item.setExportMode(wanted, {"resolutionScale": 1.0, "antialias": True})
+
+    def _ask_where(self, suffix: str) -> None:
+        title = self._appearance.text(msg("ui.chart.save", kind=suffix[1:].upper()))
+        name = chart_export.file_name(self._appearance.text(self._name), suffix)
+        path, _ = QFileDialog.getSaveFileName(self, title, name, chart_export.FILTERS[suffix])
+        if path:
+            chosen = Path(path)
+            self.export(chosen if chosen.suffix.lower() == suffix else chosen.with_name(chosen.name + suffix))
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.DevicePixelRatioChange:
@@ -198,8 +266,7 @@ class Chart(QWidget):
 
     def _copy(self) -> None:
         x_axis, y_axis = (f"{self._appearance.said(a.title)} {a.unit}".strip() for a in self._axes)
-        lines = [f"\t\t{x_axis}\t{y_axis}", *(f"{s}\t{n}\t{x:.10g}\t{y:.10g}" for s, n, x, y in self.table())]
-        QGuiApplication.clipboard().setText("\n".join(lines) + "\n")
+        QGuiApplication.clipboard().setText(chart_export.as_text(["", "", x_axis, y_axis], self.table(), "\t"))
 
     # --- Drawing ------------------------------------------------------------------------------------------------------
 
