@@ -39,9 +39,10 @@ def places() -> tuple[Place, ...]:
     """The places of the rail, in order. One stands here when it works."""
     from gpuplanner.ui.catalog_place.place import catalog_place
     from gpuplanner.ui.compare_place.place import compare_place
+    from gpuplanner.ui.machines_place.place import machines_place
     from gpuplanner.ui.plan_place.page import plan_place
 
-    return (catalog_place(), plan_place(), compare_place())
+    return (catalog_place(), plan_place(), machines_place(), compare_place())
 
 
 class Session:

@@ -1,0 +1,203 @@
+"""The verdict of a machine, its checks as a table that tags narrow, and the chosen check in full."""
+
+from typing import Any
+
+from PySide6.QtCore import QRectF, QSize, Signal
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from gpuplanner.acceptance.checking import Acceptance, CheckResult
+from gpuplanner.acceptance.verdicts import Verdict as Judged
+from gpuplanner.messages import Message, MessageValue, msg
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.fonts import TextRole, font
+from gpuplanner.ui.painting import painter_for
+from gpuplanner.ui.settings import Settings
+from gpuplanner.ui.table.columns import NOTHING, Column, Look
+from gpuplanner.ui.table.source import ListSource, PlainRow
+from gpuplanner.ui.table.view import DataTable
+from gpuplanner.ui.tokens import RADIUS_TAG, Verdict
+from gpuplanner.ui.widgets.button import Button, ButtonKind
+from gpuplanner.ui.widgets.clickable import Clickable
+from gpuplanner.ui.widgets.label import Ink, Label
+from gpuplanner.ui.widgets.scrolling import Scrolled, scrolling
+from gpuplanner.ui.widgets.verdict_tag import draw_tag, tag_width
+
+ORDER = (Judged.FAIL, Judged.WARN, Judged.CANNOT_TELL, Judged.PASS, Judged.SKIPPED)
+LOOKS = {
+    Judged.FAIL: (Verdict.FAIL, msg("check.verdict.fail")),
+    Judged.WARN: (Verdict.WARN, msg("check.verdict.warn")),
+    Judged.CANNOT_TELL: (Verdict.UNKNOWN, msg("check.verdict.cannot_tell")),
+    Judged.PASS: (Verdict.PASS, msg("check.verdict.pass")),
+    Judged.SKIPPED: (Verdict.INFO, msg("check.verdict.skipped")),
+}
+_MOST_LINES = 6
+_DETAIL_HEIGHT = 230
+
+
+def headline(acceptance: Acceptance) -> Message:
+    """The verdict in words: of a promise where there is one, else of health."""
+    against = "quoted" if acceptance.promised.said_by is not None else "healthy"
+    return msg(f"machinesui.verdict.{against}.{acceptance.verdict.value.replace(' ', '_')}")
+
+
+class CountTag(Clickable):
+    """How many checks say so; pressed it shows these alone."""
+
+    def __init__(self, appearance: Appearance, judged: Judged) -> None:
+        super().__init__(appearance)
+        self.judged = judged
+        self._word = ""
+        self.setCheckable(True)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def show_count(self, count: int) -> None:
+        """Show how many there are; none at all is not shown."""
+        self._word = f"{count} {self._appearance.text(LOOKS[self.judged][1])}"
+        self.setVisible(count > 0)
+        self.setAccessibleName(self._word)
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(int(tag_width(LOOKS[self.judged][0], self._word) + 5), 26)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, area = painter_for(self), QRectF(self.rect())
+        draw_tag(painter, area.adjusted(2, 0, -2, 0), LOOKS[self.judged][0], self._word, self._appearance.tokens)
+        if self.isChecked():
+            tone = self._appearance.tokens.tone(LOOKS[self.judged][0])
+            painter.setPen(tone.ink)
+            painter.drawRoundedRect(area.adjusted(1, 2, -1, -2), RADIUS_TAG, RADIUS_TAG)
+        self.paint_focus(painter)
+
+
+class ChecksView(QWidget):
+    """`evidenceWanted` carries a line that a check was read from: the name of its output, and its number."""
+
+    evidenceWanted = Signal(str, int)
+
+    def __init__(self, appearance: Appearance, settings: Settings) -> None:
+        super().__init__()
+        self._appearance = appearance
+        self._acceptance: Acceptance | None = None
+        self.title = Label(appearance, "", TextRole.STRONG)
+        self.against = Label(appearance, "", TextRole.LABEL, Ink.MUTED, elide=True)
+        self.tags = {judged: CountTag(appearance, judged) for judged in ORDER}
+        self.table = DataTable(appearance, settings, "machines.checks", _columns(), msg("machinesui.checks"))
+        self._detail = Scrolled()
+        self._lines = QVBoxLayout(self._detail)
+        self._lines.setContentsMargins(0, 4, 8, 4)
+        self._lines.setSpacing(5)
+        self.detail = scrolling(self._detail)
+        self.detail.setMaximumHeight(_DETAIL_HEIGHT)
+        self.detail.hide()
+        head = QHBoxLayout()
+        head.setSpacing(4)
+        head.addWidget(self.title)
+        for tag in self.tags.values():
+            head.addWidget(tag)
+            tag.toggled.connect(self._fill)
+        head.addStretch(1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(6)
+        layout.addLayout(head)
+        layout.addWidget(self.against)
+        layout.addWidget(self.table, 1)
+        layout.addWidget(self.detail)
+        self.table.rowChosen.connect(self._show_detail)
+        appearance.languageChanged.connect(self._render)
+
+    def show_acceptance(self, acceptance: Acceptance) -> None:
+        """Show the checks of a machine."""
+        if acceptance is not self._acceptance:
+            self._acceptance = acceptance
+            self.close_detail()
+            self._render()
+
+    def close_detail(self) -> bool:
+        """Close the chosen check. Tells whether one was open."""
+        was = not self.detail.isHidden()
+        self.detail.hide()
+        self.table.clearSelection()
+        self.table.setCurrentIndex(self.table.rows.index(-1, -1))
+        return was
+
+    def _render(self) -> None:
+        if self._acceptance is None:
+            return
+        self.title.say(headline(self._acceptance))
+        self.against.say(self._acceptance.promised.said_by or msg("machinesui.against_itself"))
+        for judged, tag in self.tags.items():
+            tag.show_count(sum(each.judgement.verdict is judged for each in self._acceptance.results))
+        self._fill()
+        if not self.detail.isHidden():
+            self._show_detail(self.table.current_id())
+
+    def _fill(self) -> None:
+        if self._acceptance is None:
+            return
+        wanted = {judged for judged, tag in self.tags.items() if tag.isChecked()} or set(ORDER)
+        results = [each for each in self._acceptance.results if each.judgement.verdict in wanted]
+        results.sort(key=lambda each: ORDER.index(each.judgement.verdict))
+        rows = [PlainRow(each.id, tuple(self._cells(each))) for each in results]
+        self.table.set_source(ListSource([column.id for column in self.table.rows.columns], rows))
+
+    def _cells(self, result: CheckResult) -> list[Any]:
+        text, judgement = self._appearance.text, result.judgement
+        said = [text(each) if each is not None else None for each in (judgement.expected, judgement.measured)]
+        return [text(f"check.name.{result.id}"), *said, judgement.verdict]
+
+    def _show_detail(self, check_id: str) -> None:
+        while (item := self._lines.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        results = self._acceptance.results if self._acceptance is not None else ()
+        result = next((each for each in results if each.id == check_id), None)
+        self.detail.setVisible(result is not None)
+        if result is not None:
+            self._describe(result)
+
+    def _describe(self, result: CheckResult) -> None:
+        judgement, rule = result.judgement, result.rule
+        self._say(msg(f"check.name.{result.id}"), TextRole.STRONG)
+        self._say(judgement.reason)
+        for label, says in (("do", judgement.do), ("ask", judgement.ask)):
+            if says is not None:
+                self._say(msg(f"machinesui.detail.{label}", says=says))
+        limits = ", ".join(f"{name} {value:g}" for name, value in rule.thresholds.items())
+        source = msg("machinesui.detail.rule", id=rule.id, version=rule.version, source=rule.source)
+        self._say(source, TextRole.LABEL, Ink.MUTED)
+        if limits:
+            self._say(msg("machinesui.detail.limits", limits=limits), TextRole.LABEL, Ink.MUTED)
+        for seen in judgement.lines[:_MOST_LINES]:
+            where = msg("machinesui.detail.line", source=seen.source[:40], line=seen.line)
+            button = Button(self._appearance, where, ButtonKind.QUIET, icon="file-text", small=True)
+            button.clicked.connect(lambda _checked=False, at=seen: self.evidenceWanted.emit(at.source, at.line))
+            self._lines.addWidget(button)
+            quote = self._say(seen.text.strip()[:200], TextRole.LABEL, Ink.MUTED)
+            quote.setFont(font(TextRole.CODE))
+        self._lines.addStretch(1)
+
+    def _say(self, says: MessageValue, role: TextRole = TextRole.BODY, ink: Ink = Ink.TEXT) -> Label:
+        label = Label(self._appearance, says, role, ink, wrap=True)
+        self._lines.addWidget(label)
+        return label
+
+
+def _columns() -> tuple[Column, ...]:
+    def words(value: str | None, _appearance: Appearance) -> Look:
+        return NOTHING if value is None else Look(value, tip=value)
+
+    def verdict(value: Judged, appearance: Appearance) -> Look:
+        return Look(appearance.text(LOOKS[value][1]), verdict=LOOKS[value][0])
+
+    return (
+        Column("check", msg("machinesui.column.check"), words, width=150),
+        Column("expected", msg("machinesui.column.expected"), words, width=110),
+        Column("measured", msg("machinesui.column.measured"), words, width=120),
+        Column("verdict", msg("machinesui.column.verdict"), verdict, width=110),
+    )

@@ -1,0 +1,127 @@
+"""The machines of the list: each with its state as a mark, a word and a colour. Starts nothing."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+
+from gpuplanner.messages import Message, msg
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.fonts import TextRole, font
+from gpuplanner.ui.machines_place.session import MachineSession
+from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
+from gpuplanner.ui.tokens import MARKS, RADIUS_FIELD, Verdict
+from gpuplanner.ui.widgets.clickable import Clickable
+
+_HEIGHT = 30
+_MARK = 16.0
+_BY_VERDICT = {
+    "pass": (Verdict.PASS, "pass"),
+    "warn": (Verdict.WARN, "warn"),
+    "fail": (Verdict.FAIL, "fail"),
+    "cannot tell": (Verdict.UNKNOWN, "cannot_tell"),
+    "skipped": (Verdict.UNKNOWN, "cannot_tell"),
+}
+
+
+def state_of(session: MachineSession) -> tuple[Verdict, Message]:
+    """What the list says of a machine."""
+    if session.busy or session.judging:
+        return Verdict.INFO, msg("machinesui.state.running")
+    if session.unreachable:
+        return Verdict.FAIL, msg("machinesui.state.unreachable")
+    if session.shown.acceptance is not None:
+        verdict, word = _BY_VERDICT[session.shown.acceptance.verdict.value]
+        return verdict, msg(f"machinesui.state.{word}")
+    return Verdict.UNKNOWN, msg("machinesui.state.new")
+
+
+class MachineRow(Clickable):
+    """One machine. Up and Down go to its neighbours."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget) -> None:
+        super().__init__(appearance, parent)
+        self._name = ""
+        self._state: tuple[Verdict, Message] = (Verdict.UNKNOWN, msg("machinesui.state.new"))
+        self.setCheckable(True)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        appearance.languageChanged.connect(self._render)
+
+    def show_machine(self, name: str, state: tuple[Verdict, Message], *, current: bool) -> None:
+        """Show a machine and whether it is the one in sight."""
+        self._name, self._state = name, state
+        self.setChecked(current)
+        self._render()
+
+    def sizeHint(self) -> QSize:
+        return QSize(120, _HEIGHT)
+
+    def nextCheckState(self) -> None:
+        """Whoever shows the machine says which one is current."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in {Qt.Key.Key_Up, Qt.Key.Key_Down}:
+            self.focusNextPrevChild(event.key() == Qt.Key.Key_Down)
+        else:
+            super().keyPressEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        tokens = self._appearance.tokens
+        painter = painter_for(self)
+        area = QRectF(self.rect())
+        if self.isChecked() or self.underMouse():
+            rounded_box(painter, area, RADIUS_FIELD, tokens.primary_wash if self.isChecked() else tokens.hover)
+        verdict, word = self._state
+        tone = tokens.tone(verdict)
+        mark = QRectF(8, (area.height() - _MARK) / 2, _MARK, _MARK)
+        rounded_box(painter, mark, 4, tone.wash)
+        painter.setFont(font(TextRole.TAG))
+        draw_text(painter, mark, MARKS[verdict], tone.ink, Qt.AlignmentFlag.AlignCenter)
+        said = self._appearance.text(word)
+        metrics = QFontMetricsF(font(TextRole.LABEL))
+        right = min(metrics.horizontalAdvance(said) + 2, area.width() * 0.5)
+        painter.setFont(font(TextRole.LABEL))
+        beside = QRectF(area.right() - right - 8, 0, right, area.height())
+        draw_text(painter, beside, said, tone.ink, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        painter.setFont(font(TextRole.BODY))
+        name = QRectF(32, 0, beside.left() - 38, area.height())
+        draw_text(painter, name, self._name, tokens.primary_ink if self.isChecked() else tokens.text)
+        self.paint_focus(painter)
+
+    def _render(self) -> None:
+        said = f"{self._name}, {self._appearance.text(self._state[1])}"
+        self.setAccessibleName(said)
+        self.setToolTip(said)
+        self.update()
+
+
+class MachineList(QWidget):
+    """`chosen` carries the place of a machine in the list."""
+
+    chosen = Signal(int)
+
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__()
+        self._appearance = appearance
+        self.rows: list[MachineRow] = []
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(2)
+
+    def show_machines(self, sessions: Sequence[MachineSession], current: MachineSession) -> None:
+        """Show these, in this order."""
+        while len(self.rows) > len(sessions):
+            row = self.rows.pop()
+            self._layout.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        while len(self.rows) < len(sessions):
+            row = MachineRow(self._appearance, self)
+            at = len(self.rows)
+            row.clicked.connect(lambda _checked=False, at=at: self.chosen.emit(at))
+            self._layout.addWidget(row)
+            self.rows.append(row)
+        for row, session in zip(self.rows, sessions, strict=True):
+            name = session.entry.name or self._appearance.text(f"machinesui.kind.{session.entry.kind}")
+            row.show_machine(name, state_of(session), current=session is current)

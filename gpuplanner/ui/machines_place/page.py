@@ -1,0 +1,250 @@
+"""The page of the Machines place: machines and what to run, what came of it, and the cards beside it."""
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from gpuplanner.messages import msg
+from gpuplanner.probe.commands import READ_ONLY
+from gpuplanner.ui.fields.text_field import Check, TextField
+from gpuplanner.ui.fonts import TextRole
+from gpuplanner.ui.machines_place.beside import Beside, card
+from gpuplanner.ui.machines_place.checks_view import ChecksView
+from gpuplanner.ui.machines_place.errands import Tier, Ways
+from gpuplanner.ui.machines_place.machine_list import MachineList
+from gpuplanner.ui.machines_place.presenter import MachinesPresenter
+from gpuplanner.ui.machines_place.question_card import QuestionCard
+from gpuplanner.ui.machines_place.raw_view import RawView
+from gpuplanner.ui.machines_place.run_view import RunView
+from gpuplanner.ui.places import Context, Heading, Page, PageAction
+from gpuplanner.ui.tokens import GAP, Verdict
+from gpuplanner.ui.widgets.button import Button, ButtonKind
+from gpuplanner.ui.widgets.card import Card
+from gpuplanner.ui.widgets.label import Ink, Label
+from gpuplanner.ui.widgets.notice_box import NoticeBox
+from gpuplanner.ui.widgets.scrolling import Scrolled, scrolling
+from gpuplanner.ui.widgets.segmented import Option, Segmented
+from gpuplanner.ui.widgets.splitter import Splitter
+
+_VIEWS = ("checks", "run", "raw")
+
+
+class MachinesPage(Page):
+    """Three columns as in the design."""
+
+    def __init__(self, context: Context, ways: Ways | None = None) -> None:
+        super().__init__()
+        self._context = context
+        appearance = self._appearance = context.appearance
+        self.presenter = MachinesPresenter(context, ways)
+        self.list = MachineList(appearance)
+        self.host = TextField(appearance, msg("machinesui.add"), empty=msg("machinesui.add.hint"))
+        self.expected = TextField(appearance, msg("machinesui.expected"), empty=msg("machinesui.expected.hint"))
+        self.tiers = {tier: Check(appearance, msg(f"machinesui.tier.{tier.value}")) for tier in Tier}
+        self.tiers[Tier.A].setChecked(True)
+        self.commands = Button(
+            appearance, msg("machinesui.commands.first", count=len(READ_ONLY)), ButtonKind.QUIET, small=True
+        )
+        self.test = Button(appearance, msg("machinesui.test"), small=True)
+        self.views = Segmented(
+            appearance, [Option(each, msg(f"machinesui.view.{each}")) for each in _VIEWS], "run", msg("machinesui.view")
+        )
+        self.checks = ChecksView(appearance, context.settings)
+        self.running = RunView(appearance, context.settings)
+        self.raw = RawView(appearance)
+        self.problem = NoticeBox(appearance, "", Verdict.WARN)
+        self.questions: list[QuestionCard] = []
+        self._asked = QVBoxLayout()
+        self._stack = QStackedWidget()
+        for widget in (self.checks, self.running, self.raw):
+            self._stack.addWidget(widget)
+        cause, rates = card("cause.card", "CauseCard", context), card("charts.cards", "RateCards", context)
+        self.beside = Beside((rates, card("live.card", "LiveCard", context, self.presenter.probing), cause))
+        panes = [scrolling(self._left()), self._middle(), *([self.beside] if self.beside.cards else [])]
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(GAP + 2, GAP + 2, GAP + 2, GAP + 2)
+        layout.addWidget(Splitter(context.settings, "machines", panes, (220, 620, 400)[: len(panes)], grows=1))
+        self._wire()
+        self._go("run")
+        self._show()
+
+    # --- What the window asks -----------------------------------------------------------------------------------------
+
+    def heading(self) -> Heading:
+        session = self.presenter.current
+        kind = msg(f"machinesui.kind.{session.entry.kind}")
+        note = msg("machinesui.note", kind=kind, seconds=f"{session.seconds:.0f}") if session.seconds else kind
+        may_run = session.entry.kind in {"ssh", "here"} and not session.busy
+        return Heading(
+            session.entry.name or kind,
+            note,
+            actions=(
+                PageAction(
+                    "run",
+                    msg("machinesui.run_again" if session.run is not None else "machinesui.run"),
+                    self.run,
+                    ButtonKind.PRIMARY,
+                    "play",
+                    "Ctrl+R",
+                    enabled=may_run,
+                ),
+            ),
+        )
+
+    def path(self) -> str:
+        return self.presenter.current.entry.target
+
+    def visit(self, path: str) -> None:
+        session = self.presenter.find(path)
+        if session is not None:
+            self.presenter.choose(session)
+
+    def panes(self) -> Sequence[QWidget]:
+        views: dict[str, QWidget] = {"checks": self.checks.table, "run": self.running.table, "raw": self.raw.text}
+        return (self.list.rows[0], self.host, views[self.views.current()])
+
+    def leave(self) -> bool:
+        return self.checks.close_detail()
+
+    def dropped(self, paths: Sequence[str]) -> bool:
+        self.presenter.take_files(paths)
+        return True
+
+    def pasted(self, text: str) -> bool:
+        self.presenter.take_text(text)
+        return True
+
+    def close_page(self) -> None:
+        self.presenter.close()
+
+    # --- Acting -------------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Run the chosen tiers on the machine in sight."""
+        self.presenter.current.start([tier for tier, check in self.tiers.items() if check.isChecked()])
+        self._go("run")
+
+    def _go(self, view: str) -> None:
+        self.views.choose(view)
+        self._stack.setCurrentIndex(_VIEWS.index(view))
+
+    def _stop(self) -> None:
+        self.presenter.current.stop()
+
+    def _test(self) -> None:
+        self._go("run")
+        self.presenter.current.test()
+
+    def _run_again(self, name: str) -> None:
+        session = self.presenter.current
+        results = session.run.results if session.run is not None else ()
+        again = next((each.id for each in results if each.output().name == name), "")
+        session.again(again)
+
+    def _add_host(self) -> None:
+        problem = self.presenter.add_host(self.host.value())
+        self.host.set_problem(problem)
+        if problem is None:
+            self.host.set_value("")
+            self._go("run")
+            self.moved.emit(self.path())
+
+    def _choose(self, at: int) -> None:
+        self.presenter.choose(self.presenter.sessions[at])
+        self._judged()
+        self.moved.emit(self.path())
+
+    # --- Showing ------------------------------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        session = self.presenter.current
+        self.list.show_machines(self.presenter.sessions, session)
+        if not self.expected.box.edit.hasFocus():
+            self.expected.set_value(self.presenter.wanted(session))
+        self.test.setVisible(session.entry.kind == "ssh")
+        self.problem.setVisible(session.problem is not None)
+        if session.problem is not None:
+            self.problem.say(session.problem, Verdict.FAIL if session.unreachable else Verdict.WARN)
+        self.running.show_session(session)
+        self._ask()
+        shown = session.shown
+        if shown.acceptance is not None:
+            self.checks.show_acceptance(shown.acceptance)
+        elif self.views.current() != "run":
+            self._go("run")
+        self.views.setEnabled(shown.acceptance is not None)
+        self.headingChanged.emit()
+
+    def _judged(self) -> None:
+        shown = self.presenter.current.shown
+        outputs = [each.output for each in shown.machine.inspections] if shown.machine is not None else []
+        self.raw.show_outputs(outputs, may_run=self.presenter.current.entry.kind in {"ssh", "here"})
+        self.beside.show_machine(shown)
+        if shown.acceptance is not None and self.views.current() == "run":
+            self._go("checks")
+
+    def _ask(self) -> None:
+        session = self.presenter.current
+        if [each.pending for each in self.questions] == session.pending:
+            return
+        for each in self.questions:
+            self._asked.removeWidget(each)
+            each.hide()
+            each.deleteLater()
+        self.questions = [QuestionCard(self._appearance, pending) for pending in session.pending]
+        for each in self.questions:
+            each.answered.connect(lambda text, pending=each.pending: session.answer(pending, text))
+            self._asked.addWidget(each)
+        if self.questions and self.isVisible():
+            self.questions[0].focus()
+
+    # --- Laying out ---------------------------------------------------------------------------------------------------
+
+    def _wire(self) -> None:
+        presenter = self.presenter
+        presenter.changed.connect(self._show)
+        presenter.judged.connect(self._judged)
+        presenter.wantedWrong.connect(self.expected.set_problem)
+        self.list.chosen.connect(self._choose)
+        self.host.box.edit.returnPressed.connect(self._add_host)
+        self.expected.box.edit.editingFinished.connect(self._want)
+        self.test.clicked.connect(self._test)
+        self.commands.clicked.connect(lambda: self._go("run"))
+        self.views.chosen.connect(self._go)
+        self.running.stopWanted.connect(self._stop)
+        self.raw.againWanted.connect(self._run_again)
+        self.checks.evidenceWanted.connect(self._show_line)
+
+    def _want(self) -> None:
+        if self.expected.value() != self.presenter.wanted(self.presenter.current):
+            self.presenter.want(self.expected.value())
+
+    def _show_line(self, source: str, line: int) -> None:
+        self._go("raw")
+        self.raw.go(source, line)
+
+    def _left(self) -> QWidget:
+        content = Scrolled()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, 0, 0)
+        box = Card(self._appearance, msg("machinesui.machines"), padding=12)
+        for widget in (self.list, self.host, self.test, self.expected):
+            box.body.addWidget(widget)
+        box.body.addWidget(Label(self._appearance, msg("machinesui.run"), TextRole.LABEL_STRONG, Ink.MUTED))
+        for check in self.tiers.values():
+            box.body.addWidget(check)
+        box.body.addWidget(self.commands)
+        box.body.addStretch(1)
+        column.addWidget(box, 1)
+        return content
+
+    def _middle(self) -> QWidget:
+        box = Card(self._appearance, padding=14)
+        row = QHBoxLayout()
+        row.addWidget(self.views)
+        row.addStretch(1)
+        box.body.addLayout(row)
+        box.body.addLayout(self._asked)
+        box.body.addWidget(self.problem)
+        box.body.addWidget(self._stack, 1)
+        return box

@@ -1,0 +1,71 @@
+"""A question on the way to a machine, inside the page: what is asked in the client's words, and a field or buttons."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit
+
+from gpuplanner.messages import Message, msg
+from gpuplanner.probe.transports.askpass import Asked, Question
+from gpuplanner.ui.appearance import Appearance
+from gpuplanner.ui.fields.field import InputBox
+from gpuplanner.ui.fonts import TextRole
+from gpuplanner.ui.machines_place.asking import Busy, Pending
+from gpuplanner.ui.widgets.button import Button, ButtonKind
+from gpuplanner.ui.widgets.card import Card
+from gpuplanner.ui.widgets.label import Ink, Label
+
+
+class QuestionCard(Card):
+    """`answered` carries the answer, None for giving up. What was typed is gone with the card."""
+
+    answered = Signal(object)
+
+    def __init__(self, appearance: Appearance, pending: Pending) -> None:
+        question = pending.question
+        kind = question.kind.value if isinstance(question, Question) else "busy"
+        super().__init__(appearance, msg(f"machinesui.ask.{kind}"))
+        self.pending = pending
+        self.box: InputBox | None = None
+        said = (
+            question.text.strip()
+            if isinstance(question, Question)
+            else msg("machinesui.ask.busy.sure" if question.sure else "machinesui.ask.busy.maybe")
+        )
+        self.says = Label(appearance, said, wrap=True, selectable=isinstance(question, Question))
+        self.body.addWidget(self.says)
+        self.body.addWidget(Label(appearance, msg(f"machinesui.ask.{kind}.note"), TextRole.LABEL, Ink.MUTED, wrap=True))
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        if isinstance(question, Question) and question.secret:
+            self.box = InputBox(appearance)
+            self.box.edit.setEchoMode(QLineEdit.EchoMode.Password)
+            self.box.edit.setMaxLength(1000)
+            self.box.edit.setAccessibleName(appearance.text(f"machinesui.ask.{kind}"))
+            self.box.edit.returnPressed.connect(self._send)
+            row.addWidget(self.box, 1)
+        self.yes = Button(appearance, self._agreeing(question), ButtonKind.PRIMARY)
+        self.yes.clicked.connect(self._send)
+        self.yes.setVisible(not (isinstance(question, Question) and question.kind is Asked.TOUCH))
+        self.no = Button(appearance, msg("machinesui.ask.give_up"))
+        self.no.clicked.connect(lambda: self.answered.emit(None))
+        for button in (self.yes, self.no):
+            row.addWidget(button)
+        if self.box is None:
+            row.addStretch(1)
+        self.body.addLayout(row)
+
+    def focus(self) -> None:
+        """Put the keyboard on what is to be done: not on accepting, which takes a look first."""
+        (self.box.edit if self.box is not None else self.no).setFocus()
+
+    def _agreeing(self, question: Question | Busy) -> Message:
+        if isinstance(question, Busy):
+            return msg("machinesui.ask.measure")
+        return msg("machinesui.ask.send" if question.secret else "machinesui.ask.accept")
+
+    def _send(self) -> None:
+        if self.box is None:
+            self.answered.emit("yes")
+            return
+        typed = self.box.edit.text()
+        self.box.edit.clear()
+        self.answered.emit(typed)

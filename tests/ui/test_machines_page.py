@@ -1,0 +1,77 @@
+"""The Machines place: a host is added and its questions are answered in the page; what a run brings is checked."""
+
+import pytest
+
+from gpuplanner.ui.machines_place.checks_view import LOOKS
+from gpuplanner.ui.machines_place.errands import Ways
+from gpuplanner.ui.machines_place.page import MachinesPage
+from gpuplanner.ui.machines_place.place import machines_place
+from gpuplanner.ui.places import Place
+from gpuplanner.workspace import Workspace
+from tests.probe import sshd
+from tests.probe.sshd import Keys, Server
+from tests.ui.checks import clipped, missing_glyphs, nameless
+from tests.ui.screenshots import each_look
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    made = Workspace(tmp_path / "home")
+    yield made
+    made.store.close()
+
+
+def opened(open_session, workspace, ways=None):
+    place = machines_place()
+    shown = Place(place.id, place.icon, place.title, lambda context: MachinesPage(context, ways))
+    return open_session((shown,), workspace)
+
+
+def test_a_host_is_added_asked_about_run_and_checked(open_session, workspace, qtbot, tmp_path):
+    sshd.needed()
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "nvidia-smi").write_text("#!/bin/sh\necho 'GPU 0: NVIDIA L40S (UUID: GPU-0)'\n", encoding="utf-8")
+    (tools / "nvidia-smi").chmod(0o755)
+    server = Server(tmp_path / "server", Keys(tmp_path), tools=tools).start()
+    known = tmp_path / "none"
+    extra = server.client(StrictHostKeyChecking="ask", UserKnownHostsFile=str(known))
+    session = opened(open_session, workspace, Ways(extra))
+    page = session.window.current_page()
+    try:
+        page.host.set_value("node")
+        page.host.box.edit.returnPressed.emit()
+        qtbot.waitUntil(lambda: len(page.questions) == 1, timeout=15000)
+        assert "SHA256:" in page.questions[0].says.text()
+        page.questions[0].yes.click()
+        machine = page.presenter.current
+        qtbot.waitUntil(lambda: not machine.busy, timeout=15000)
+        assert not machine.unreachable, machine.problem
+        page.run()
+        qtbot.waitUntil(lambda: machine.shown.acceptance is not None, timeout=30000)
+        assert page.checks.table.rows.total == len(machine.shown.acceptance.results) > 10
+        assert page.views.current() == "checks"
+    finally:
+        session.window.close()
+        server.stop()
+
+
+def test_it_reads_well_in_every_look_and_a_check_opens_and_closes(open_session, workspace, qtbot, tmp_path):
+    session = opened(open_session, workspace)
+    page = session.window.current_page()
+    saved = tmp_path / "smi.txt"
+    saved.write_text("GPU 0: NVIDIA L40S (UUID: GPU-0)\nGPU 1: NVIDIA L40S (UUID: GPU-1)\n", encoding="utf-8")
+    assert page.dropped([str(saved)])
+    qtbot.waitUntil(lambda: page.presenter.current.shown.acceptance is not None, timeout=15000)
+    result = page.presenter.current.shown.acceptance.results[0]
+    page.checks.table.choose(result.id)
+    assert page.checks.detail.isVisible()
+    for look in each_look(session.appearance):
+        for complaints in (clipped(session.window), missing_glyphs(session.window), nameless(session.window)):
+            assert complaints == [], look
+    assert page.leave()
+    assert not page.checks.detail.isVisible()
+    tag = page.checks.tags[result.judgement.verdict]
+    tag.click()
+    assert all(page.checks.table.rows.row(at).cells[3] is tag.judged for at in range(page.checks.table.rows.total))
+    assert set(LOOKS) == set(page.checks.tags)
