@@ -28,18 +28,30 @@ _MANAGER = re.compile(
     r"^(?:Fabric Manager version is|nv-fabricmanager version)[ \t]{0,4}:[ \t]{0,4}(\d[\d.]{1,30})", re.IGNORECASE
 )
 _STATES = {"active": "active", "inactive": "inactive", "failed": "failed", "activating": "activating"}
-_FORMS = (_RELEASE, _UNAME, _BOOT, _SECURE_BOOT, _SWAPS, _MANAGER)
+_FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("PRETTY_NAME=", _RELEASE),
+    ("Linux ", _UNAME),
+    ("BOOT_IMAGE=", _BOOT),
+    ("initrd=", _BOOT),
+    ("root=", _BOOT),
+    ("SecureBoot ", _SECURE_BOOT),
+    ("Filename", _SWAPS),
+)
+"""Each with a literal that its lines have: a text without it is not cut into lines and searched."""
 
 
 def recognise(output: Output) -> int:
     """By a line of one of the forms."""
-    if any(output.has(form) for form in _FORMS) or _command(output) in {"nproc", "uptime"}:
+    if _command(output) in {"nproc", "uptime"}:
         return CERTAIN
-    if any(line.text.startswith("Id=") for line in output.lines) and output.has(_SERVICE):
+    text = output.text
+    if any(literal in text and output.has(form) for literal, form in _FORMS) or output.has(_MANAGER):
         return CERTAIN
-    if any(_GOVERNOR.search(path) for path, _ in sections(output)):
+    if "Id=" in text and any(line.text.startswith("Id=") for line in output.lines) and output.has(_SERVICE):
         return CERTAIN
-    return CERTAIN if _modinfo(output) else NO
+    if "scaling_governor" in text and any(_GOVERNOR.search(path) for path, _ in sections(output)):
+        return CERTAIN
+    return CERTAIN if "filename:" in text and _modinfo(output) else NO
 
 
 def _command(output: Output) -> str:

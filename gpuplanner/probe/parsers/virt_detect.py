@@ -12,6 +12,7 @@ from gpuplanner.probe.values import Reading, words
 _DMI = re.compile(r"/sys/class/dmi/id/\w")
 _HYPERVISOR = re.compile(r"^hypervisor$")
 _MARKS = re.compile(r"(?:^|['\" ])(/\.dockerenv|/run/\.containerenv|/var/run/reboot-required)\b")
+_LITERALS = ("/.dockerenv", "/run/.containerenv", "/var/run/reboot-required")
 _FIELDS = {
     "sys_vendor": "vendor",
     "product_name": "product",
@@ -38,9 +39,12 @@ _CONTAINERS = frozenset(
 
 def recognise(output: Output) -> int:
     """By paths that nothing else prints, or by the command where it is known."""
-    if _asked(output) or output.has(_DMI) or output.has(_MARKS):
+    text = output.text
+    if _asked(output) or ("/sys/class/dmi/id/" in text and output.has(_DMI)):
         return CERTAIN
-    return CERTAIN if output.has(_HYPERVISOR) and len(output.lines) < 4 else NO
+    if any(mark in text for mark in _LITERALS) and output.has(_MARKS):
+        return CERTAIN
+    return CERTAIN if len(output.lines) < 4 and output.has(_HYPERVISOR) else NO
 
 
 def _asked(output: Output) -> str:
