@@ -69,6 +69,10 @@ def test_it_reads_well_in_every_look_and_a_check_opens_and_closes(open_session, 
     for look in each_look(session.appearance):
         for complaints in (clipped(session.window), missing_glyphs(session.window), nameless(session.window)):
             assert complaints == [], look
+    assert page.list.rows[0]._name == session.appearance.text("machinesui.kind.here")
+    session.window.resize(1100, 700)
+    qtbot.wait(50)
+    assert page.checks.table.horizontalScrollBar().maximum() == 0
     assert page.leave()
     assert not page.checks.detail.isVisible()
     tag = page.checks.tags[result.judgement.verdict]

@@ -196,8 +196,8 @@ def _columns() -> tuple[Column, ...]:
         return Look(appearance.text(LOOKS[value][1]), verdict=LOOKS[value][0])
 
     return (
-        Column("check", msg("machinesui.column.check"), words, width=150),
-        Column("expected", msg("machinesui.column.expected"), words, width=110),
-        Column("measured", msg("machinesui.column.measured"), words, width=120),
+        Column("check", msg("machinesui.column.check"), words, width=130),
+        Column("expected", msg("machinesui.column.expected"), words, width=110, yields=True),
+        Column("measured", msg("machinesui.column.measured"), words, width=90),
         Column("verdict", msg("machinesui.column.verdict"), verdict, width=110),
     )

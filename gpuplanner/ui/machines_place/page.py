@@ -27,6 +27,8 @@ from gpuplanner.ui.widgets.segmented import Option, Segmented
 from gpuplanner.ui.widgets.splitter import Splitter
 
 _VIEWS = ("checks", "run", "raw")
+_LEAST_WIDTH = 450
+"""Pixels in which a check, what was measured and the verdict stand side by side."""
 
 
 class MachinesPage(Page):
@@ -203,6 +205,7 @@ class MachinesPage(Page):
     def _wire(self) -> None:
         presenter = self.presenter
         presenter.changed.connect(self._show)
+        self._appearance.languageChanged.connect(self._show)
         presenter.judged.connect(self._judged)
         presenter.wantedWrong.connect(self.expected.set_problem)
         self.list.chosen.connect(self._choose)
@@ -240,6 +243,7 @@ class MachinesPage(Page):
 
     def _middle(self) -> QWidget:
         box = Card(self._appearance, padding=14)
+        box.setMinimumWidth(_LEAST_WIDTH)
         row = QHBoxLayout()
         row.addWidget(self.views)
         row.addStretch(1)
