@@ -130,7 +130,7 @@ def _said(finding: Finding, context: Context) -> Iterable[str]:
     yield safe(context.text(finding.cause))
     yield f"    {context.text(_CERTAINTIES[finding.certainty])}"
     for seen in finding.lines[:_LINES]:
-        yield f"    | {safe(seen.source)}:{seen.line}: {safe(shortened(seen.text, _LINE))}"
+        yield f"    | {safe(seen.source)}:{seen.line}: {safe(shortened(' '.join(seen.text.split()), _LINE))}"
     if len(finding.lines) > _LINES:
         yield f"    | {context.text('cli.diagnose.more_lines', count=len(finding.lines) - _LINES)}"
     yield f"    → {safe(context.text(finding.fix))}"

@@ -84,7 +84,12 @@ def test_no_output_speaks_to_the_terminal_or_fills_it(diagnose):
     assert max(map(len, out.splitlines())) < 400
 
 
-def test_in_chinese(diagnose, capsys):
+def test_tabs_of_a_table_are_spaces(diagnose):
+    _, out, _ = diagnose("-", given=XID.replace("name=python, ", "name=python,\t"))
+    assert "name=python, GPU has fallen" in out
+
+
+def test_in_chinese(diagnose):
     code, out, _ = diagnose("--lang", "zh", "-", given=XID)
     assert code == 1
     assert out.startswith("已识别的输出")
