@@ -1,6 +1,7 @@
 """`watch`: samples of a machine as they come, a line a sample and GPU, until the time is over or Ctrl-C."""
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -9,9 +10,11 @@ from gpuplanner.cli.columns import safe
 from gpuplanner.cli.context import Context
 from gpuplanner.cli.machine_target import transport_to, until_interrupted
 from gpuplanner.cli.watch_lines import HELD, header, json_line, row
-from gpuplanner.probe.telemetry import Reading, Telemetry, readings, reasons_of
+from gpuplanner.machines.low_utilization import Cause, explain
+from gpuplanner.probe.telemetry import Mark, Reading, Telemetry, readings, reasons_of
 from gpuplanner.probe.transports import Event, Lost
 from gpuplanner.probe.transports.programs import SAMPLE
+from gpuplanner.units import percent
 
 
 def watch_machine(options: argparse.Namespace, context: Context) -> int:
@@ -20,6 +23,7 @@ def watch_machine(options: argparse.Namespace, context: Context) -> int:
     runner = transport_to(options.target)
     job = {"interval_s": options.interval, "seconds": options.seconds}
     whole = until_interrupted(runner.run(SAMPLE, job, watching.told, watching.heard))
+    watching.explained()
     if whole is False:
         return 1
     return 0 if watching.saw_gpus else 1
@@ -43,6 +47,8 @@ class Watching:
     def heard(self, frame: dict[str, Any]) -> None:
         """A frame of the sampling program: who is there, what is not, or a sample."""
         match frame.get("frame"):
+            case "without" if frame.get("what") == "xid":
+                print(f"gpuplanner: {self._context.text('liveui.no_xid')}", file=sys.stderr)
             case "without":
                 reason = safe(str(frame.get("reason", "")))
                 print(f"gpuplanner: {self._context.text('cli.watch.no_nvml', reason=reason)}", file=sys.stderr)
@@ -52,6 +58,32 @@ class Watching:
                         print(line)
             case "sample":
                 self._sample(frame)
+
+    def explained(self) -> None:
+        """Say at the end how much the GPUs worked, and the likeliest cause where that is little."""
+        told = explain(self._telemetry)
+        if told.cause in {Cause.NO_GPU, Cause.TOO_SHORT}:
+            return
+        text = self._context.text
+        if self._as_json:
+            print(json.dumps({
+                "cause": told.cause.value,
+                "utilization_percent": told.utilization_percent,
+                "signs": [text(sign) for sign in told.signs],
+                "others": [other.value for other in told.others],
+                "not_sampled": [text(each) for each in told.unseen],
+            }))  # fmt: skip
+            return
+        joint = text("live.said.and")
+        cause = text(f"live.cause.{told.cause}")
+        signs = joint.join(text(sign) for sign in told.signs)
+        if told.utilization_percent is not None:
+            print(text("live.said.seen", percent=percent(told.utilization_percent / 100)))
+        print(text("live.said.because", signs=signs, cause=cause) if signs else cause)
+        if told.cause is not Cause.NONE:
+            print(text(f"live.advice.{told.cause}"))
+        if told.unseen:
+            print(text("live.said.unseen", what=joint.join(text(each) for each in told.unseen)))
 
     def _sample(self, frame: dict[str, Any]) -> None:
         if not self._headed:
@@ -63,7 +95,7 @@ class Watching:
             print(json_line(reading) if self._as_json else self._row(reading), flush=True)
         if not self._as_json:
             for mark in marks:
-                print(self._mark(mark.gpu, mark.reasons), flush=True)
+                print(self._mark(mark), flush=True)
 
     def _row(self, reading: Reading) -> str:
         series = self._telemetry.series
@@ -74,11 +106,14 @@ class Watching:
         }
         return row(reading, held, self._context)
 
-    def _mark(self, gpu: int, reasons: int) -> str:
-        if not reasons:
-            return self._context.text("cli.watch.not_throttled", gpu=gpu)
-        names = ", ".join(self._context.text(f"cli.watch.reason.{name}") for name in reasons_of(reasons))
-        return self._context.text("cli.watch.throttled", gpu=gpu, reasons=names)
+    def _mark(self, mark: Mark) -> str:
+        text = self._context.text
+        if mark.xid is not None:
+            return f"GPU {mark.gpu}: Xid {mark.xid}"
+        if not mark.reasons:
+            return text("cli.watch.not_throttled", gpu=mark.gpu)
+        names = ", ".join(text(f"cli.watch.reason.{name}") for name in reasons_of(mark.reasons))
+        return text("cli.watch.throttled", gpu=mark.gpu, reasons=names)
 
 
 def _named(frame: dict[str, Any]) -> Iterator[str]:

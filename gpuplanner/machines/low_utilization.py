@@ -132,6 +132,11 @@ def explain(
     return Explanation(cause, signs.utilization, expected_percent, shown, others, _unseen(signs))
 
 
+def _percent(value: float | None) -> str:
+    """As a person reads it; of a value that its caller has seen."""
+    return percent((value or 0.0) / 100)
+
+
 def _at_least(value: float | None, name: str) -> bool:
     return value is not None and value >= THRESHOLDS[name].value
 
@@ -163,7 +168,7 @@ def _cpu_limit(signs: Signs) -> tuple[Message, ...]:
     if used is None or not _at_least(used, "cpu_limit_percent"):
         return ()
     return (
-        msg("live.sign.cpu_limit", percent=percent(used / 100), limit=f"{signs.cpu_limit or 0:,.1f}".removesuffix(".0"),
+        msg("live.sign.cpu_limit", percent=_percent(used), limit=f"{signs.cpu_limit or 0:,.1f}".removesuffix(".0"),
             cpus=f"{signs.cpus or 0:.0f}"),
     )  # fmt: skip
 
@@ -171,9 +176,9 @@ def _cpu_limit(signs: Signs) -> tuple[Message, ...]:
 def _data_loading(signs: Signs) -> tuple[Message, ...]:
     if not _at_least(signs.cpu, "cpu_percent"):
         return ()
-    busy = msg("live.sign.cpus_busy", count=f"{signs.cpus:.0f}", percent=percent(signs.cpu / 100))
+    busy = msg("live.sign.cpus_busy", count=f"{signs.cpus:.0f}", percent=_percent(signs.cpu))
     if signs.cpus is None:
-        busy = msg("live.sign.cpu_busy", percent=percent(signs.cpu / 100))
+        busy = msg("live.sign.cpu_busy", percent=_percent(signs.cpu))
     return (*_quiet_pcie(signs), busy)
 
 
@@ -183,9 +188,9 @@ def _storage(signs: Signs) -> tuple[Message, ...]:
         return ()
     seen = list(_quiet_pcie(signs))
     if waits:
-        seen.append(msg("live.sign.cpu_wait", percent=percent(signs.cpu_wait / 100)))
+        seen.append(msg("live.sign.cpu_wait", percent=_percent(signs.cpu_wait)))
     if full:
-        seen.append(msg("live.sign.disk_busy", percent=percent(signs.disk_busy / 100)))
+        seen.append(msg("live.sign.disk_busy", percent=_percent(signs.disk_busy)))
     if signs.disk_read_mb_per_s is not None:
         seen.append(msg("live.sign.disk_read", rate=f"{signs.disk_read_mb_per_s:,.0f}"))
     return tuple(seen)
@@ -207,7 +212,7 @@ def _synchronization(signs: Signs) -> tuple[Message, ...]:
     lowest, highest = min(signs.each, key=signs.each.__getitem__), max(signs.each, key=signs.each.__getitem__)
     apart = signs.each[highest] - signs.each[lowest]
     if apart >= THRESHOLDS["uneven_points"].value:
-        low, high = percent(signs.each[lowest] / 100), percent(signs.each[highest] / 100)
+        low, high = _percent(signs.each[lowest]), _percent(signs.each[highest])
         return (msg("live.sign.uneven", low_gpu=lowest, low=low, high_gpu=highest, high=high),)
     # Kernels of collectives spin while they wait: all seem busy, and those that wait take less power.
     powers = sorted(signs.power.values())
@@ -223,7 +228,7 @@ def _synchronization(signs: Signs) -> tuple[Message, ...]:
 def _one_thread(signs: Signs) -> tuple[Message, ...]:
     if not _at_least(signs.busiest_cpu, "one_cpu_percent") or _at_least(signs.cpu, "cpu_percent"):
         return ()
-    return (msg("live.sign.one_cpu", percent=percent(signs.busiest_cpu / 100), all=percent((signs.cpu or 0) / 100)),)
+    return (msg("live.sign.one_cpu", percent=_percent(signs.busiest_cpu), all=_percent(signs.cpu)),)
 
 
 def _small_batches(signs: Signs) -> tuple[Message, ...]:
@@ -233,7 +238,7 @@ def _small_batches(signs: Signs) -> tuple[Message, ...]:
         return ()
     return (
         msg("live.sign.low_power", percent=percent(share)),
-        msg("live.sign.low_memory", percent=percent(signs.memory_busy / 100)),
+        msg("live.sign.low_memory", percent=_percent(signs.memory_busy)),
     )
 
 

@@ -19,6 +19,8 @@ T = TypeVar("T")
 Tell: TypeAlias = Callable[[Any], None]
 CLOSE_S = 2.0
 """Within this time whatever runs on a machine is ended, also when the window closes."""
+LEAVE_S = 1.5
+"""Of that, what is left to processes to leave by themselves."""
 MOST_UNHEARD = 50_000
 """What is told and not heard yet, at most: of a flood the oldest goes first."""
 
@@ -182,10 +184,14 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
 
 
 async def _end_all() -> None:
-    """Cancel what is left and wait for it: what it started on a machine ends with it."""
+    """Wait for what was cancelled: what it started on a machine ends with it. What does not end by itself is ended.
+
+    Not at once: work that was cancelled is waiting for its process to leave, and would leave it behind.
+    """
     left = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-    for task in left:
-        # Once only: a second time would end the ending itself.
-        if not task.cancelling():
-            task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
+    if not left:
+        return
+    _, stayed = await asyncio.wait(left, timeout=LEAVE_S)
+    for task in stayed:
+        task.cancel()
+    await asyncio.gather(*stayed, return_exceptions=True)

@@ -5,10 +5,20 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from gpuplanner.cli.main import main
+from gpuplanner.machines import low_utilization
+
+
+def readable_kernel_log():
+    try:
+        with Path("/dev/kmsg").open("rb"):
+            return True
+    except OSError:
+        return False
 
 
 @pytest.fixture
@@ -87,3 +97,24 @@ def test_ctrl_c_ends_it_cleanly(libraries):
         assert (process.wait(10), process.stderr.read()) == (0, b"")
         assert time.monotonic() - began < 3
         assert all(json.loads(line) for line in rest.splitlines())
+
+
+def test_at_its_end_it_says_how_much_the_gpus_worked_and_why(libraries, monkeypatch, capsys):
+    libraries.put("nvml")
+    for name, value in libraries.environment(gpus=2, xid_gpu=1, xid=63).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(low_utilization, "LEAST_S", 1.0)
+    assert main(("watch", "localhost", "--interval", "0.1", "--seconds", "1.4")) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "GPU 1: Xid 63" in lines
+    assert "Utilisation 87%" in lines
+    assert main(("watch", "localhost", "--interval", "0.1", "--seconds", "1.4", "--json")) == 0
+    last = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert last["utilization_percent"] == 87
+    assert last["cause"] in set(low_utilization.Cause)
+
+
+def test_without_events_and_without_root_it_says_that_xids_are_not_told(watch):
+    _, _, err = watch("--seconds", "0.1", gpus=1, no_events=1)
+    # Whoever may read the kernel's log is told of them by it.
+    assert ("Xids are not told" in err) is (not readable_kernel_log())

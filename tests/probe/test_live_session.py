@@ -19,7 +19,7 @@ from gpuplanner.probe.telemetry import Mark, Process, Telemetry
 def session():
     telemetry = Telemetry()
     for turn in range(400):
-        gpus = [
+        gpus: list[dict[str, Any]] = [
             {"gpu": gpu, "power_w": 100 + turn % 7, "throttle_reasons": 0x40 if turn == 50 else 0} for gpu in (0, 1)
         ]
         gpus[1]["processes"] = [{"pid": 7, "used_bytes": 1 << 30, "name": "python3"}]

@@ -22,6 +22,7 @@ from gpuplanner.ui.tokens import Verdict
 from gpuplanner.ui.widgets.button import Button
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.verdict_tag import VerdictTag
+from gpuplanner.units import percent
 
 _TICK_MS = 500
 _STEPS = {
@@ -80,7 +81,7 @@ class _Bar(QWidget):
     def show_share(self, share: float) -> None:
         """0 to 1."""
         self._share = share
-        self.setAccessibleName(f"{share:.0%}")
+        self.setAccessibleName(percent(share))
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -159,7 +160,7 @@ class RunView(QWidget):
         if session.testing:
             self.note.say(msg("machinesui.run.testing", seconds=seconds))
         elif session.busy and session.measuring is not None:
-            self.note.say(msg("machinesui.run.measuring", seconds=seconds, share=f"{session.measuring.share:.0%}"))
+            self.note.say(msg("machinesui.run.measuring", seconds=seconds, share=percent(session.measuring.share)))
         elif session.busy:
             self.note.say(msg("machinesui.run.now", ended=ended, count=len(session.commands), seconds=seconds))
         else:

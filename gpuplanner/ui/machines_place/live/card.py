@@ -371,9 +371,10 @@ class LiveCard(QWidget):
         since = telemetry.ended_s - self._span_s
         recent = [mark for mark in telemetry.marks if mark.at_s >= since or mark in _last_of(telemetry.marks)]
         codes = sorted({mark.xid for mark in recent if mark.xid is not None and mark.at_s >= since})
-        first = next(iter(self._strips), metric.id) == metric.id
+        drawn = [each.id for each in self._metrics()]
+        first = drawn[0] == metric.id
         tags = [(Verdict.FAIL, f"Xid {code}") for code in codes if first]
-        if metric.id == "power" or (first and "power" not in self._strips):
+        if metric.id == "power" or (first and "power" not in drawn):
             reasons = {name for mark in recent if mark.xid is None for name in reasons_of(mark.reasons)}
             tags += [(Verdict.WARN, self._appearance.text(f"cli.watch.reason.{name}")) for name in sorted(reasons)]
         if metric.id == "utilization" and telemetry.lost:

@@ -25,9 +25,9 @@ def value_columns() -> tuple[Column, ...]:
     """Columns of the table twin."""
     numbers = ("now", "low", "mean", "high")
     return (
-        Column("who", msg("liveui.column.who"), _words, width=74),
-        Column("what", msg("liveui.column.what"), _words, width=118),
-        *(Column(name, msg(f"liveui.column.{name}"), _words, right=True, width=62) for name in numbers),
+        Column("who", msg("liveui.column.who"), _words, width=62),
+        Column("what", msg("liveui.column.what"), _words, width=112),
+        *(Column(name, msg(f"liveui.column.{name}"), _words, right=True, width=56) for name in numbers),
     )
 
 
