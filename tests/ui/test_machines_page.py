@@ -79,3 +79,16 @@ def test_it_reads_well_in_every_look_and_a_check_opens_and_closes(open_session, 
     tag.click()
     assert all(page.checks.table.rows.row(at).cells[3] is tag.judged for at in range(page.checks.table.rows.total))
     assert set(LOOKS) == set(page.checks.tags)
+
+
+def test_the_column_of_cards_is_there_for_what_can_be_watched_only(open_session, workspace, qtbot, tmp_path):
+    session = opened(open_session, workspace)
+    page = session.window.current_page()
+    assert not page.beside.isHidden()
+    file = tmp_path / "list.txt"
+    file.write_text("GPU 0: NVIDIA L40S (UUID: GPU-0)\n", encoding="utf-8")
+    page.dropped([str(file)])
+    qtbot.waitUntil(lambda: page.presenter.current.shown.acceptance is not None, timeout=15000)
+    assert page.beside.isHidden()
+    page._choose(0)
+    assert not page.beside.isHidden()

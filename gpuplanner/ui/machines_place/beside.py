@@ -48,6 +48,7 @@ class Beside(QWidget):
         layout.addWidget(scrolling(inner))
 
     def show_machine(self, shown: Shown) -> None:
-        """Show another machine, or more of this one."""
+        """Show another machine, or more of this one. Without a card that has something to say the column goes."""
         for each in self.cards:
             each.show_machine(shown)
+        self.setVisible(any(not each.isHidden() for each in self.cards))

@@ -16,6 +16,7 @@ from gpuplanner.ui.machines_place.presenter import MachinesPresenter
 from gpuplanner.ui.machines_place.question_card import QuestionCard
 from gpuplanner.ui.machines_place.raw_view import RawView
 from gpuplanner.ui.machines_place.run_view import RunView
+from gpuplanner.ui.machines_place.shown import Shown
 from gpuplanner.ui.places import Context, Heading, Page, PageAction
 from gpuplanner.ui.tokens import GAP, Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
@@ -65,7 +66,8 @@ class MachinesPage(Page):
         panes = [scrolling(self._left()), self._middle(), *([self.beside] if self.beside.cards else [])]
         layout = QHBoxLayout(self)
         layout.setContentsMargins(GAP + 2, GAP + 2, GAP + 2, GAP + 2)
-        layout.addWidget(Splitter(context.settings, "machines", panes, (220, 620, 400)[: len(panes)], grows=1))
+        layout.addWidget(Splitter(context.settings, "machines", panes, (244, 620, 380)[: len(panes)], grows=1))
+        self._beside_shows: Shown | None = None
         self._wire()
         self._go("run")
         self._show()
@@ -175,13 +177,15 @@ class MachinesPage(Page):
         elif self.views.current() != "run":
             self._go("run")
         self.views.setEnabled(shown.acceptance is not None)
+        if shown is not self._beside_shows:
+            self._beside_shows = shown
+            self.beside.show_machine(shown)
         self.headingChanged.emit()
 
     def _judged(self) -> None:
         shown = self.presenter.current.shown
         outputs = [each.output for each in shown.machine.inspections] if shown.machine is not None else []
         self.raw.show_outputs(outputs, may_run=self.presenter.current.entry.kind in {"ssh", "here"})
-        self.beside.show_machine(shown)
         if shown.acceptance is not None and self.views.current() == "run":
             self._go("checks")
 

@@ -181,7 +181,7 @@ class RunView(QWidget):
         return (
             Column("command", msg("machinesui.column.command"), lambda text, _a: Look(text, tip=text), width=220),
             Column("state", msg("machinesui.column.state"), state, width=120, sortable=False, plain=_plain_state),
-            Column("seconds", msg("machinesui.column.time"), seconds, lambda _d: "s", right=True, width=70),
+            Column("seconds", msg("machinesui.column.time"), seconds, lambda _d: "s", right=True, width=86),
         )
 
 
