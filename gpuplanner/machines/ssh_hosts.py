@@ -68,4 +68,5 @@ def _included(word: str, folder: Path, home: Path) -> list[Path]:
         found = islice(Path(path.anchor).glob(str(path.relative_to(path.anchor))), MOST_FILES)
         return sorted(found)
     except (OSError, ValueError, NotImplementedError, IndexError):
+        # The last two: pathlib, of patterns that it does not take (with a drive, or of dots alone).
         return []

@@ -44,6 +44,7 @@ from gpuplanner.ui.table.view import DataTable
 from gpuplanner.ui.tokens import GAP, Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
+from gpuplanner.ui.widgets.chart_export import write
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.menus import pop_up
 from gpuplanner.ui.widgets.segmented import Option, Segmented
@@ -170,7 +171,7 @@ class LiveCard(QWidget):
             content = to_bytes(watching.session())
         done = msg("liveui.exported", file=path.name)
         self._context.jobs.run(
-            lambda _cancel: exporting.write(path, content),
+            lambda _cancel: write(path, content),
             lambda _none: self._context.notices.say(done, Verdict.PASS),
             self._say_failed,
         )

@@ -1,15 +1,11 @@
 """What the live card shows as a file: a picture, a drawing, numbers, or the session itself to open again."""
 
-import os
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, QSize
 from PySide6.QtGui import QColor, QImage, QImageWriter, QPainter
 from PySide6.QtSvg import QSvgGenerator
 
-from gpuplanner.messages import InputError, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.machines_place.live.strip_view import StripView
@@ -51,22 +47,6 @@ def drawing(strips: Sequence[StripView], title: str, appearance: Appearance) -> 
     _paint(painter, strips, title, appearance)
     painter.end()
     return bytes(held.data())
-
-
-def write(path: Path, content: bytes) -> None:
-    """Write a file, or leave the one that is there as it is. Raises InputError with one sentence when it cannot."""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        draft = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            draft.replace(path)
-        except OSError:
-            draft.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InputError(msg("liveui.export.failed", file=str(path), why=error.strerror or str(error))) from error
 
 
 def _size(strips: Sequence[StripView]) -> QSize:

@@ -72,7 +72,7 @@ class StripView(QWidget):
         strip = self._strip
         if strip is None:
             return ""
-        at_s = strip.end_s if self._x is None else self._time_at(self._x)
+        at_s = strip.end_s if self._x is None else self._time_at(strip, self._x)
         values = strip.at(at_s)
         said = _said(strip, values, self._appearance, in_full=in_full)
         return said if self._x is None else f"{_ago(strip.end_s - at_s, self._appearance)} · {said}"
@@ -82,24 +82,24 @@ class StripView(QWidget):
         strip = self._strip
         if strip is None:
             return
-        self._paint_title(painter, QRectF(area.left(), area.top(), area.width(), _TITLE), tokens)
+        self._paint_title(painter, strip, QRectF(area.left(), area.top(), area.width(), _TITLE), tokens)
         plot = QRectF(area.left(), area.top() + _TITLE, area.width(), _PLOT)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
         painter.setPen(QPen(QColor(tokens.line), 1))
         painter.drawLine(plot.bottomLeft(), plot.bottomRight())
         painter.save()
         painter.setClipRect(plot.adjusted(0, -1, 0, 1))
-        self._paint_marks(painter, plot, tokens)
+        self._paint_marks(painter, strip, plot, tokens)
         if strip.limit is not None and strip.limit <= strip.top:
             painter.setPen(QPen(QColor(tokens.muted), 1, Qt.PenStyle.DotLine))
-            height = self._y(plot, strip.limit)
+            height = _y(strip, plot, strip.limit)
             painter.drawLine(QPointF(plot.left(), height), QPointF(plot.right(), height))
         colour = QColor(tokens.series[self._colour % len(tokens.series)])
         if len(strip.curves) > 1:
             colour.setAlpha(_ALPHA)
         painter.setPen(QPen(colour, 1))
         for curve in strip.curves:
-            painter.drawPolyline(self._line(curve, plot))
+            painter.drawPolyline(_line(strip, curve, plot))
         if self._x is not None:
             painter.setPen(QPen(QColor(tokens.text), 1, Qt.PenStyle.DashLine))
             painter.drawLine(QPointF(self._x, plot.top()), QPointF(self._x, plot.bottom()))
@@ -151,9 +151,7 @@ class StripView(QWidget):
             self.setAccessibleDescription(", ".join(part for part in (self.readout(), words) if part))
         self.update()
 
-    def _paint_title(self, painter: QPainter, area: QRectF, tokens: Tokens) -> None:
-        strip = self._strip
-        assert strip is not None  # noqa: S101 - the caller has looked
+    def _paint_title(self, painter: QPainter, strip: Strip, area: QRectF, tokens: Tokens) -> None:
         title = f"{self._appearance.text(strip.metric.title)} {strip.metric.unit}"
         if strip.limit is not None:
             title = self._appearance.text(msg("liveui.of", title=title, limit=f"{strip.limit:,.0f}"))
@@ -179,36 +177,31 @@ class StripView(QWidget):
         place = QRectF(QPointF(max(left, area.right() - needs), area.top()), area.bottomRight())
         draw_text(painter, place, said, tokens.text if self._x is not None else tokens.muted)
 
-    def _paint_marks(self, painter: QPainter, plot: QRectF, tokens: Tokens) -> None:
+    def _paint_marks(self, painter: QPainter, strip: Strip, plot: QRectF, tokens: Tokens) -> None:
         for mark in self._marks:
-            x = self._x_of(plot, mark.at_s)
+            x = _x_of(strip, plot, mark.at_s)
             if plot.left() <= x <= plot.right():
                 tone = tokens.tone(Verdict.FAIL if mark.xid is not None else Verdict.WARN)
                 painter.setPen(QPen(QColor(tone.ink), 1, Qt.PenStyle.SolidLine if mark.xid else Qt.PenStyle.DotLine))
                 painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()))
 
-    def _line(self, curve: Curve, plot: QRectF) -> QPolygonF:
-        strip = self._strip
-        assert strip is not None  # noqa: S101 - the caller has looked
-        times, values = envelope(curve)
-        across = plot.left() + (times - strip.begin_s) / max(1e-9, strip.end_s - strip.begin_s) * plot.width()
-        down = plot.bottom() - values / strip.top * plot.height()
-        return QPolygonF([QPointF(x, y) for x, y in zip(across.tolist(), down.tolist(), strict=True)])
-
-    def _x_of(self, plot: QRectF, at_s: float) -> float:
-        strip = self._strip
-        assert strip is not None  # noqa: S101 - the caller has looked
-        return plot.left() + (at_s - strip.begin_s) / max(1e-9, strip.end_s - strip.begin_s) * plot.width()
-
-    def _y(self, plot: QRectF, value: float) -> float:
-        strip = self._strip
-        assert strip is not None  # noqa: S101 - the caller has looked
-        return plot.bottom() - value / strip.top * plot.height()
-
-    def _time_at(self, x: float) -> float:
-        strip = self._strip
-        assert strip is not None  # noqa: S101 - the caller has looked
+    def _time_at(self, strip: Strip, x: float) -> float:
         return strip.begin_s + (x - 2) / max(1.0, self.width() - 4.0) * (strip.end_s - strip.begin_s)
+
+
+def _line(strip: Strip, curve: Curve, plot: QRectF) -> QPolygonF:
+    times, values = envelope(curve)
+    across = plot.left() + (times - strip.begin_s) / max(1e-9, strip.end_s - strip.begin_s) * plot.width()
+    down = plot.bottom() - values / strip.top * plot.height()
+    return QPolygonF([QPointF(x, y) for x, y in zip(across.tolist(), down.tolist(), strict=True)])
+
+
+def _x_of(strip: Strip, plot: QRectF, at_s: float) -> float:
+    return plot.left() + (at_s - strip.begin_s) / max(1e-9, strip.end_s - strip.begin_s) * plot.width()
+
+
+def _y(strip: Strip, plot: QRectF, value: float) -> float:
+    return plot.bottom() - value / strip.top * plot.height()
 
 
 def _said(strip: Strip, values: Sequence[tuple[int | None, float]], appearance: Appearance, *, in_full: bool) -> str:
