@@ -36,8 +36,8 @@ _DAMAGED = (
     zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, AttributeError, EOFError, OSError, RecursionError,
     NotImplementedError, RuntimeError, OverflowError, MemoryError,
 )  # fmt: skip
-"""What reading a damaged archive, its JSON or its arrays raises. In the last line zipfile's are the first two, for ways of
-packing that it does not know and for encryption; numpy's the others, for shapes that a header claims.
+"""What reading a damaged archive, its JSON or its arrays raises. In the last line zipfile's are the first two, for ways
+of packing that it does not know and for encryption; numpy's the others, for shapes that a header claims.
 """
 
 
