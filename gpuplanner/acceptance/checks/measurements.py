@@ -1,30 +1,41 @@
 """What was measured against what the parts can do: copies, matrix products, all-reduce, diagnostics, idle time."""
 
 from collections import defaultdict
-from collections.abc import Iterable
 from statistics import fmean, median
 
 from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
-from gpuplanner.acceptance.gpu_traits import NVLINK, gpu_pairs, path_matrix
+from gpuplanner.acceptance.expected_rates import (
+    Expectation,
+    fastest_copies,
+    fastest_products,
+    is_all_reduce,
+    is_between_gpus,
+    is_own_kernel,
+    memory_gb_per_s,
+    of_all_reduce,
+    of_host_link,
+    of_memory,
+    of_pair,
+    of_product,
+)
 from gpuplanner.acceptance.saying import not_measured, of_all, text
 from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.messages import msg
-from gpuplanner.probe.evidence.measured import Bandwidth, CollectiveRow, CollectiveRun, MatrixRate
 from gpuplanner.probe.evidence.record import Record
 from gpuplanner.units import percent
 
-_LANE_GB_PER_S = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}
-"""One lane of PCIe one way after line coding, in 10⁹ bytes/s (PCI Express base specifications)."""
 _IDLE_PERCENT = 5
-_SWITCHED, _SWITCHED_LANES = 8, 12
 
 
-def _against(asked: Asked, have: float, wanted: float, unit: str, source: Record, of: str = "") -> Judgement:
+def _against(asked: Asked, have: float, wanted: Expectation | None, unit: str, source: Record) -> Judgement:
     """A measured rate against what the parts can do one way, by the shares of the rule.
 
-    `of`: "reached_" where `wanted` is not the data sheet's but what such parts have reached.
+    What such parts have reached has shares of its own where the rule has them.
     """
-    share, rule = have / wanted, asked.rule
+    if wanted is None:
+        return _nothing_to_compare(have, unit, source)
+    share, rule = have / wanted.rate, asked.rule
+    of = "reached_" if wanted.reached and "reached_pass_share" in rule.thresholds else ""
     verdict = (
         Verdict.PASS
         if share >= rule[f"{of}pass_share"]
@@ -36,7 +47,7 @@ def _against(asked: Asked, have: float, wanted: float, unit: str, source: Record
     return Judgement(
         verdict,
         msg("check.rate.reaches", share=percent(share)) if fine else msg("check.rate.below", share=percent(share)),
-        text(f"≥ {wanted * rule[f'{of}pass_share']:.0f} {unit}"),
+        text(f"≥ {wanted.rate * rule[f'{of}pass_share']:.0f} {unit}"),
         text(f"{have:.1f} {unit}"),
         None if fine else msg("check.do.measure_again"),
         None if fine else msg("check.ask.slow"),
@@ -55,18 +66,6 @@ def _nothing_to_compare(have: float, unit: str, source: Record) -> Judgement:
     )
 
 
-def _best(rows: Iterable[Bandwidth], least_bytes: float = 0) -> dict[tuple[int | None, int | None], Bandwidth]:
-    """The fastest copy of each pair, of sizes that show the rate and not the latency."""
-    best: dict[tuple[int | None, int | None], Bandwidth] = {}
-    for row in rows:
-        if row.gb_per_s is None or row.both_ways or (row.bytes is not None and row.bytes < least_bytes):
-            continue
-        pair = row.source, row.target
-        if pair not in best or row.gb_per_s > (best[pair].gb_per_s or 0):
-            best[pair] = row
-    return best
-
-
 def host_copies(asked: Asked) -> Judgement | None:
     """Copies between main memory and each GPU."""
     rows = [row for row in asked.evidence.bandwidths if row.path in {"host_to_device", "device_to_host"}]
@@ -74,26 +73,12 @@ def host_copies(asked: Asked) -> Judgement | None:
         return not_measured("B")
     found = []
     for path in ("host_to_device", "device_to_host"):
-        for row in _best((row for row in rows if row.path == path), asked.rule["least_bytes"]).values():
+        for row in fastest_copies((row for row in rows if row.path == path), asked.rule["least_bytes"]).values():
             gpu = row.target if path == "host_to_device" else row.source
-            wanted = _pcie_gb_per_s(asked, gpu)
-            have = row.gb_per_s or 0
-            judged = _against(asked, have, wanted, "GB/s", row) if wanted else _nothing_to_compare(have, "GB/s", row)
+            wanted = of_host_link(asked.evidence, asked.promised, gpu)
+            judged = _against(asked, row.gb_per_s or 0, wanted, "GB/s", row)
             found.append(("?" if gpu is None else str(gpu), judged))
     return of_all(found, many=len({name for name, _ in found}) > 1) if found else not_measured("B")
-
-
-def _pcie_gb_per_s(asked: Asked, index: int | None) -> float | None:
-    """What the link of a GPU carries: by the catalog, else by what card and slot say that they can do together."""
-    promised = asked.promised.gpu
-    if promised is not None and promised.pcie_bytes_per_s:
-        return promised.pcie_bytes_per_s / 1e9
-    gpus = [gpu for gpu in asked.evidence.gpus if index is None or gpu.index == index]
-    for gpu in gpus:
-        lane = _LANE_GB_PER_S.get(gpu.pcie_gen_max or 0)
-        if lane and gpu.pcie_width_max:
-            return lane * gpu.pcie_width_max
-    return None
 
 
 def memory_copies(asked: Asked) -> Judgement | None:
@@ -101,11 +86,11 @@ def memory_copies(asked: Asked) -> Judgement | None:
     rows = [row for row in asked.evidence.bandwidths if row.path == "device_memory"]
     if not rows:
         return not_measured("B")
-    promised = asked.promised.gpu
-    wanted = promised.hbm_bytes_per_s / 1e9 if promised and promised.hbm_bytes_per_s else None
+    wanted = of_memory(asked.promised)
     found = []
-    for (source, _), row in _best(rows).items():
-        if row.counts_both is None:
+    for (source, _), row in fastest_copies(rows).items():
+        have = memory_gb_per_s(row)
+        if have is None:
             judged = Judgement(
                 Verdict.CANNOT_TELL,
                 msg("check.rate.counting_unknown"),
@@ -115,62 +100,33 @@ def memory_copies(asked: Asked) -> Judgement | None:
                 lines=lines_of([row], "gb_per_s"),
             )
         else:
-            have = (row.gb_per_s or 0) * (1 if row.counts_both else 2)
-            judged = _against(asked, have, wanted, "GB/s", row) if wanted else _nothing_to_compare(have, "GB/s", row)
+            judged = _against(asked, have, wanted, "GB/s", row)
         found.append(("?" if source is None else str(source), judged))
     return of_all(found, many=len(found) > 1) if found else not_measured("B")
 
 
 def peer_copies(asked: Asked) -> Judgement | None:
     """Copies between each pair of GPUs, against the links that join that pair."""
-    rows = [
-        row
-        for row in asked.evidence.bandwidths
-        if row.path == "device_to_device" and row.p2p_enabled is not False and row.source != row.target
-    ]
+    rows = [row for row in asked.evidence.bandwidths if is_between_gpus(row)]
     if not rows:
         return not_measured("B") if len(asked.evidence.gpus) > 1 else None
     found = []
-    for (source, target), row in _best(rows, asked.rule["least_bytes"]).items():
-        wanted, have = _pair_gb_per_s(asked, source, target), row.gb_per_s or 0
-        judged = _against(asked, have, wanted, "GB/s", row) if wanted else _nothing_to_compare(have, "GB/s", row)
+    for (source, target), row in fastest_copies(rows, asked.rule["least_bytes"]).items():
+        wanted = of_pair(asked.evidence, asked.promised, source, target)
+        judged = _against(asked, row.gb_per_s or 0, wanted, "GB/s", row)
         found.append((f"{source}→{target}", judged))
     return of_all(found, many=len(found) > 1) if found else not_measured("B")
 
 
-def _pair_gb_per_s(asked: Asked, source: int | None, target: int | None) -> float | None:
-    promised = asked.promised.gpu
-    matrix = path_matrix(asked.evidence)
-    pairs = gpu_pairs(matrix) if matrix else {}
-    path = pairs.get((f"GPU{source}", f"GPU{target}")) or pairs.get((f"GPU{target}", f"GPU{source}"))
-    linked = NVLINK.match(path) if path else None
-    if promised is not None and promised.link_bytes_per_s and promised.nvlink_lanes:
-        if linked:
-            return promised.link_bytes_per_s / 1e9 * min(1.0, int(linked[1]) / promised.nvlink_lanes)
-        # Without a matrix only eight GPUs with switches are sure to have all links between each pair.
-        whole = len(asked.evidence.gpus) == _SWITCHED and promised.nvlink_lanes >= _SWITCHED_LANES
-        if path is None and whole and not promised.link_is_bridge:
-            return promised.link_bytes_per_s / 1e9
-    return None if linked or path is None else _pcie_gb_per_s(asked, source)
-
-
 def matrices(asked: Asked) -> Judgement | None:
     """Matrix products of each number format, the fastest size of each GPU."""
-    rates = [rate for rate in asked.evidence.matrix_rates if rate.tflop_per_s is not None]
-    if not rates:
+    fastest = fastest_products(asked.evidence.matrix_rates)
+    if not fastest:
         return not_measured("B")
-    wanted = (asked.promised.gpu.flop_per_s if asked.promised.gpu else None) or {}
-    reached = (asked.promised.gpu.reached_flop_per_s if asked.promised.gpu else None) or {}
-    fastest: dict[tuple[int | None, str | None, str | None], MatrixRate] = {}
-    for rate in rates:
-        key = rate.gpu_index, rate.dtype, rate.path
-        if key not in fastest or (rate.tflop_per_s or 0) > (fastest[key].tflop_per_s or 0):
-            fastest[key] = rate
     found = []
-    for (index, dtype, path), rate in fastest.items():
+    for (index, dtype, _), rate in fastest.items():
         name, have = f"{'?' if index is None else index} {dtype or '?'}", rate.tflop_per_s or 0
-        most = wanted.get(dtype or "")
-        if (path or "").startswith("ptx"):
+        if is_own_kernel(rate):
             judged = Judgement(
                 Verdict.SKIPPED,
                 msg("check.rate.own_kernel"),
@@ -178,19 +134,15 @@ def matrices(asked: Asked) -> Judgement | None:
                 text(f"{have:.1f} TFLOP/s"),
                 lines=lines_of([rate], "tflop_per_s"),
             )
-        elif dtype in reached:
-            judged = _against(asked, have, reached[dtype] / 1e12, "TFLOP/s", rate, of="reached_")
-        elif most:
-            judged = _against(asked, have, most / 1e12, "TFLOP/s", rate)
         else:
-            judged = _nothing_to_compare(have, "TFLOP/s", rate)
+            judged = _against(asked, have, of_product(asked.promised, dtype or ""), "TFLOP/s", rate)
         found.append((name, judged))
     return of_all(found, many=len(found) > 1)
 
 
 def all_reduce(asked: Asked) -> Judgement | None:
     """All-reduce by its plateau at large messages, never by the mean over all sizes; every result right."""
-    runs = [run for run in asked.evidence.collectives if _is_all_reduce(run)]
+    runs = [run for run in asked.evidence.collectives if is_all_reduce(run)]
     if not runs:
         return not_measured("C") if len(asked.evidence.gpus) > 1 else None
     wrong = [row for run in runs for row in run.rows if (row.wrong or 0) > 0]
@@ -217,7 +169,7 @@ def all_reduce(asked: Asked) -> Judgement | None:
             lines=lines,
         )
     have = median(row.bus_gb_per_s or 0 for row in plateau)
-    wanted = _bus_gb_per_s(asked, run)
+    wanted = of_all_reduce(asked.evidence, asked.promised, asked.rule.thresholds, run)
     if wanted is None:
         return Judgement(
             Verdict.CANNOT_TELL,
@@ -231,33 +183,6 @@ def all_reduce(asked: Asked) -> Judgement | None:
     unchecked = judged.verdict is Verdict.PASS and all(row.wrong is None for row in run.rows)
     reason = msg("check.allreduce.unchecked") if unchecked else judged.reason
     return Judgement(judged.verdict, reason, judged.expected, judged.measured, judged.do, judged.ask, lines)
-
-
-def _is_all_reduce(run: CollectiveRun) -> bool:
-    def named(record: CollectiveRun | CollectiveRow) -> bool:
-        return "allreduce" in (record.collective or "").lower().replace("_", "").replace("-", "").replace(" ", "")
-
-    return bool(run.rows) and (named(run) or any(named(row) for row in run.rows))
-
-
-def _bus_gb_per_s(asked: Asked, run: CollectiveRun) -> float | None:
-    """What machines of the kind reach: eight GPUs of one node by measurement, several nodes by their adapters."""
-    if (run.hosts or 1) > 1:
-        network = asked.promised.network_bit_per_s
-        return network / 8e9 if network else None
-    names = " ".join(
-        [
-            *run.gpu_names,
-            *(gpu.name or "" for gpu in asked.evidence.gpus),
-            asked.promised.gpu.name if asked.promised.gpu else "",
-        ]
-    ).upper()
-    module = "SXM" in names or "HBM3" in names or "B200" in names
-    if run.ranks == 8 and module:
-        for word in ("B200", "H200", "H100", "A100"):
-            if word in names:
-                return asked.rule["h100_gb_per_s" if word == "H200" else f"{word.lower()}_gb_per_s"]
-    return None
 
 
 def diagnostics(asked: Asked) -> Judgement | None:

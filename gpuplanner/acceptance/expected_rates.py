@@ -1,0 +1,155 @@
+"""What rates the parts of a machine should reach, and where that is known from. Judges and measures nothing.
+
+The checks hold what was measured against it, and the charts draw it beside what was measured.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from gpuplanner.acceptance.gpu_traits import NVLINK, gpu_pairs, path_matrix
+from gpuplanner.acceptance.promised import Promised
+from gpuplanner.messages import Message, msg
+from gpuplanner.probe.evidence import Evidence
+from gpuplanner.probe.evidence.measured import Bandwidth, CollectiveRow, CollectiveRun, MatrixRate
+
+_LANE_GB_PER_S = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}
+"""One lane of PCIe one way after line coding, in 10⁹ bytes/s (PCI Express base specifications)."""
+_SWITCHED, _SWITCHED_LANES = 8, 12
+_NODE = 8
+"""GPUs of the machines whose all-reduce is known."""
+_NODES_OF = {"B200": "b200_gb_per_s", "H200": "h100_gb_per_s", "H100": "h100_gb_per_s", "A100": "a100_gb_per_s"}
+"""By a word of the GPU's name, the threshold of the check that says what eight of it reach; the newest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """A rate that should be reached, in 10⁹ bytes/s one way or 10¹² FLOP/s, and where it is known from.
+
+    `reached`: that it was measured on such parts, and is no data sheet's.
+    """
+
+    rate: float
+    source: Message
+    reached: bool = False
+
+
+def fastest_copies(rows: Iterable[Bandwidth], least_bytes: float = 0) -> dict[tuple[int | None, int | None], Bandwidth]:
+    """The fastest copy of each pair, of sizes that show the rate and not the latency."""
+    best: dict[tuple[int | None, int | None], Bandwidth] = {}
+    for row in rows:
+        if row.gb_per_s is None or row.both_ways or (row.bytes is not None and row.bytes < least_bytes):
+            continue
+        pair = row.source, row.target
+        if pair not in best or row.gb_per_s > (best[pair].gb_per_s or 0):
+            best[pair] = row
+    return best
+
+
+def memory_gb_per_s(row: Bandwidth) -> float | None:
+    """The rate of a copy within a GPU's memory, read and written counted both; None where nobody says how it counts."""
+    return None if row.counts_both is None else (row.gb_per_s or 0) * (1 if row.counts_both else 2)
+
+
+def is_between_gpus(row: Bandwidth) -> bool:
+    """Whether a copy went from one GPU to another over the links that join them."""
+    return row.path == "device_to_device" and row.p2p_enabled is not False and row.source != row.target
+
+
+def fastest_products(
+    rates: Iterable[MatrixRate],
+) -> dict[tuple[int | None, str | None, str | None], MatrixRate]:
+    """The fastest matrix product of each GPU, format and way of multiplying."""
+    fastest: dict[tuple[int | None, str | None, str | None], MatrixRate] = {}
+    for rate in rates:
+        key = rate.gpu_index, rate.dtype, rate.path
+        if rate.tflop_per_s is not None and (key not in fastest or rate.tflop_per_s > (fastest[key].tflop_per_s or 0)):
+            fastest[key] = rate
+    return fastest
+
+
+def is_own_kernel(rate: MatrixRate) -> bool:
+    """Whether our own small kernel multiplied, which does not reach what libraries do."""
+    return (rate.path or "").startswith("ptx")
+
+
+def is_all_reduce(run: CollectiveRun) -> bool:
+    """Whether a run of collectives holds all-reduces."""
+
+    def named(record: CollectiveRun | CollectiveRow) -> bool:
+        return "allreduce" in (record.collective or "").lower().replace("_", "").replace("-", "").replace(" ", "")
+
+    return bool(run.rows) and (named(run) or any(named(row) for row in run.rows))
+
+
+def of_host_link(evidence: Evidence, promised: Promised, index: int | None) -> Expectation | None:
+    """What the link of a GPU carries: by the catalog, else by what card and slot say that they can do together."""
+    gpu = promised.gpu
+    if gpu is not None and gpu.pcie_bytes_per_s:
+        return Expectation(gpu.pcie_bytes_per_s / 1e9, msg("rates.source.pcie", gpu=gpu.name))
+    for each in evidence.gpus:
+        generation, width = each.pcie_gen_max or 0, each.pcie_width_max
+        lane = _LANE_GB_PER_S.get(generation)
+        if (index is None or each.index == index) and lane and width:
+            return Expectation(lane * width, msg("rates.source.slot", generation=generation, width=width))
+    return None
+
+
+def of_pair(evidence: Evidence, promised: Promised, source: int | None, target: int | None) -> Expectation | None:
+    """What the links carry that join two GPUs; None where nothing tells which these are."""
+    gpu = promised.gpu
+    matrix = path_matrix(evidence)
+    pairs = gpu_pairs(matrix) if matrix else {}
+    path = pairs.get((f"GPU{source}", f"GPU{target}")) or pairs.get((f"GPU{target}", f"GPU{source}"))
+    linked = NVLINK.match(path) if path else None
+    if gpu is not None and gpu.link_bytes_per_s and gpu.nvlink_lanes:
+        if linked:
+            share = min(1.0, int(linked[1]) / gpu.nvlink_lanes)
+            said = msg("rates.source.lanes", gpu=gpu.name, lanes=int(linked[1]), all=gpu.nvlink_lanes)
+            return Expectation(gpu.link_bytes_per_s / 1e9 * share, said)
+        # Without a matrix only eight GPUs with switches are sure to have all links between each pair.
+        whole = len(evidence.gpus) == _SWITCHED and gpu.nvlink_lanes >= _SWITCHED_LANES
+        if path is None and whole and not gpu.link_is_bridge:
+            return Expectation(gpu.link_bytes_per_s / 1e9, msg("rates.source.link", gpu=gpu.name))
+    return None if linked or path is None else of_host_link(evidence, promised, source)
+
+
+def of_memory(promised: Promised) -> Expectation | None:
+    """What a GPU's own memory carries, read and written counted both."""
+    gpu = promised.gpu
+    if gpu is None or not gpu.hbm_bytes_per_s:
+        return None
+    return Expectation(gpu.hbm_bytes_per_s / 1e9, msg("rates.source.memory", gpu=gpu.name))
+
+
+def of_product(promised: Promised, dtype: str) -> Expectation | None:
+    """What matrix products of a format reach, in 10¹² FLOP/s: as anybody found them, else by the data sheet."""
+    gpu = promised.gpu
+    if gpu is None:
+        return None
+    if found := (gpu.reached_flop_per_s or {}).get(dtype):
+        return Expectation(found / 1e12, msg("rates.source.reached", gpu=gpu.name), reached=True)
+    peak = (gpu.flop_per_s or {}).get(dtype)
+    return Expectation(peak / 1e12, msg("rates.source.peak", gpu=gpu.name)) if peak else None
+
+
+def of_all_reduce(
+    evidence: Evidence, promised: Promised, known_gb_per_s: Mapping[str, float], run: CollectiveRun
+) -> Expectation | None:
+    """The bus bandwidth that machines of the kind reach with large messages: eight GPUs of one node by measurement,
+    several nodes by their adapters. `known_gb_per_s`: the thresholds of the check.
+    """
+    if (run.hosts or 1) > 1:
+        network = promised.network_bit_per_s
+        return Expectation(network / 8e9, msg("rates.source.network")) if network else None
+    names = " ".join([
+        *run.gpu_names,
+        *(gpu.name or "" for gpu in evidence.gpus),
+        promised.gpu.name if promised.gpu else "",
+    ]).upper()  # fmt: skip
+    module = "SXM" in names or "HBM3" in names or "B200" in names
+    if run.ranks == _NODE and module:
+        for word, threshold in _NODES_OF.items():
+            if word in names:
+                said = msg("rates.source.nodes", count=_NODE, gpu=word)
+                return Expectation(known_gb_per_s[threshold], said, reached=True)
+    return None
