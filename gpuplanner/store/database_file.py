@@ -9,7 +9,7 @@ from uuid import uuid4
 from sqlite_utils import Database
 
 from gpuplanner.paths import is_there
-from gpuplanner.store.salvage import lenient, salvage
+from gpuplanner.store.salvage import Salvaged, lenient, salvage
 from gpuplanner.store.schema import check_tables, migrate
 
 OPENING_MS = 2000
@@ -87,10 +87,10 @@ def _check_header(connection: sqlite3.Connection, path: Path | str) -> None:
         connection.execute(f"PRAGMA busy_timeout = {OPENING_MS}")
 
 
-def begun_anew(path: Path, now: datetime) -> tuple[Database, Path, int]:
+def begun_anew(path: Path, now: datetime) -> tuple[Database, Path, Salvaged]:
     """Set a damaged file aside and begin a new one with what can be read of it.
 
-    Returns the new one, where the damaged one is, and how many plans could be read. Raises OSError or one of `FAULTS`.
+    Returns the new one, where the damaged one is, and how much could be read. Raises OSError or one of `FAULTS`.
     """
     aside = _set_aside(path, now)
     database = opened(path)

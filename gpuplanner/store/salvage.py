@@ -1,23 +1,40 @@
 """What can be read of a store that is damaged or cannot be opened, copied into another. The file is never changed."""
 
 import contextlib
+import json
 import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sqlite_utils import Database
 
-from gpuplanner.store.schema import migrate
+from gpuplanner.store.proof import proof_of
+from gpuplanner.store.schema import MACHINE_TABLES, PLACES, migrate
 
 Row = tuple[Any, ...]
 FAULTS = (sqlite3.Error, UnicodeDecodeError)
 """What a store raises: also that the text of its own fault, which quotes the file, cannot be decoded."""
+_LARGEST_PAGE = 65536
 _PAGE_SIZE_AT, _PAGES_AT, _CHANGES_AT, _VALID_FOR_AT = 16, 28, 24, 92
 """Places in the first page of a SQLite file (sqlite.org/fileformat2.html, section 1.3)."""
+_MACHINES = {
+    "hosts": ("id", "name", "added", "removed", "proof"),
+    "runs": ("id", "host", "made", "about", "content", "removed", "proof"),
+    "live_sessions": ("id", "host", "made", "about", "content", "removed", "proof"),
+}
+"""Columns of what is kept of machines; the proof is of all but the number, the mark of removal and itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Salvaged:
+    """How much there is after what could be read has been copied."""
+
+    plans: int
+    runs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +44,8 @@ class Rows:
     plans: dict[Any, Row]
     revisions: dict[Any, Row]
     settings: dict[Any, Row]
+    machines: dict[str, dict[Any, Row]] = field(default_factory=dict)
+    """By table, the rows that are proved to be what was written, by their proofs."""
 
     @classmethod
     def of(cls, source: sqlite3.Connection) -> "Rows":
@@ -42,17 +61,29 @@ class Rows:
         settings = {row[0]: row for row in _rows(source, "settings", ("key", "value"))}
         for _, plan_id, made, *_ in revisions.values():
             plans.setdefault(plan_id, (plan_id, "", made, made, 0, None))
-        return cls(plans, revisions, settings)
+        machines = {
+            table: {row[-1]: row for row in _rows(source, table, columns) if _proved(row)}
+            for table, columns in _MACHINES.items()
+        }
+        return cls(plans, revisions, settings, machines)
+
+    def or_else(self, others: "Rows") -> "Rows":
+        """These rows; where nothing could be read of plans, or of a table on machines, the others'."""
+        machines = {table: self.machines.get(table) or others.machines.get(table, {}) for table in _MACHINES}
+        if not self.revisions:
+            return Rows(others.plans, others.revisions, others.settings, machines)
+        return Rows(self.plans, self.revisions, self.settings, machines)
 
 
-def salvage(damaged: Path, into: sqlite3.Connection) -> int:
-    """Copy the plans, revisions and settings that can be read. Returns how many plans there are then."""
+def salvage(damaged: Path, into: sqlite3.Connection) -> Salvaged:
+    """Copy the plans, the settings and what was kept of machines, as far as they can be read."""
     rows = _read(damaged)
-    if not rows.revisions:
+    if not rows.revisions or not all(rows.machines.values()):
         with contextlib.suppress(OSError), tempfile.TemporaryDirectory() as folder:
-            rows = _read(_with_a_new_first_page(damaged, Path(folder)))
+            rows = rows.or_else(_read_with_a_new_first_page(damaged, Path(folder)))
     add_rows(rows, into)
-    return int(into.execute("SELECT count(DISTINCT plan_id) FROM revisions").fetchone()[0])
+    plans = into.execute("SELECT count(DISTINCT plan_id) FROM revisions").fetchone()[0]
+    return Salvaged(int(plans), int(into.execute("SELECT count(*) FROM runs").fetchone()[0]))
 
 
 def add_rows(rows: Rows, into: sqlite3.Connection) -> None:
@@ -66,7 +97,26 @@ def add_rows(rows: Rows, into: sqlite3.Connection) -> None:
     if any(row[0] in taken for row in missing):
         missing = [(None, *row[1:]) for row in missing]
     _insert(into, "INSERT INTO revisions VALUES (?, ?, ?, ?, ?, ?)", missing)
+    for table, found in rows.machines.items():
+        _add_machine_rows(table, found, into)
     into.execute("COMMIT")
+
+
+def _add_machine_rows(table: str, rows: dict[Any, Row], into: sqlite3.Connection) -> None:
+    columns = _MACHINES[table]
+    taken = dict(into.execute(f"SELECT id, proof FROM {table}").fetchall())  # noqa: S608 -- tables named above
+    missing = [row for row in sorted(rows.values(), key=lambda row: row[0]) if row[-1] not in taken.values()]
+    if any(row[0] in taken for row in missing):
+        missing = [(None, *row[1:]) for row in missing]
+    _insert(into, f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", missing)  # noqa: S608 -- as above
+
+
+def _proved(row: Row) -> bool:
+    """Whether a row on machines is what was written: after damage others look like one."""
+    _, *said, removed, proof = row
+    if not isinstance(row[0], int) or not isinstance(removed, str | None):
+        return False
+    return all(isinstance(each, str | bytes) for each in said) and proof == proof_of(*said)
 
 
 def _read(path: Path) -> Rows:
@@ -97,26 +147,51 @@ def _read_only(path: Path) -> sqlite3.Connection | None:
     return None
 
 
-def _with_a_new_first_page(damaged: Path, folder: Path) -> Path:
-    """A copy of a store with the first page of an empty one.
+def _read_with_a_new_first_page(damaged: Path, folder: Path) -> Rows:
+    """What can be read of a copy with the first page of an empty store.
 
-    That page has the header and the tables' places. Every store has the same ones: all were made by the same steps.
+    That page has the header and the tables' places. The tables of plans and settings are at the same ones in every
+    store: all were made by the same steps. Where the others are is in the settings; where these are lost, they are
+    looked for where a new store has them, and what is read there has to be proved like all of it.
     """
     fresh = folder / "fresh.sqlite"
     database = Database(sqlite3.connect(fresh, isolation_level=None))
     migrate(database)
     database.close()
-    first = bytearray(fresh.read_bytes())
-    size = int.from_bytes(first[_PAGE_SIZE_AT : _PAGE_SIZE_AT + 2], "big")
-    del first[size:]
-    pages = -(-damaged.stat().st_size // size)
-    first[_PAGES_AT : _PAGES_AT + 4] = pages.to_bytes(4, "big")
-    first[_VALID_FOR_AT : _VALID_FOR_AT + 4] = first[_CHANGES_AT : _CHANGES_AT + 4]
     copy = folder / "copy.sqlite"
     shutil.copyfile(damaged, copy)
+    _put_first_page(fresh, copy)
+    rows = _read(copy)
+    places = _places(rows.settings)
+    if places:
+        with contextlib.closing(sqlite3.connect(fresh, isolation_level=None)) as connection:
+            connection.execute("PRAGMA writable_schema = ON")
+            connection.executemany("UPDATE sqlite_master SET rootpage = ? WHERE name = ?", places)
+        _put_first_page(fresh, copy)
+        rows = _read(copy)
+    return rows
+
+
+def _places(settings: dict[Any, Row]) -> list[tuple[int, str]]:
+    """The first pages of the tables on machines, as the store noted them when it made these tables."""
+    try:
+        noted = json.loads(settings[PLACES][1])
+        return [(int(noted[table]), table) for table in MACHINE_TABLES]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return []
+
+
+def _put_first_page(fresh: Path, copy: Path) -> None:
+    """Write the first page of one file over that of another, and in it how many pages the other has."""
+    with fresh.open("rb") as file:
+        first = bytearray(file.read(_LARGEST_PAGE))
+    size = int.from_bytes(first[_PAGE_SIZE_AT : _PAGE_SIZE_AT + 2], "big")
+    del first[size:]
+    pages = -(-copy.stat().st_size // size)
+    first[_PAGES_AT : _PAGES_AT + 4] = pages.to_bytes(4, "big")
+    first[_VALID_FOR_AT : _VALID_FOR_AT + 4] = first[_CHANGES_AT : _CHANGES_AT + 4]
     with copy.open("r+b") as file:
         file.write(first)
-    return copy
 
 
 def lenient(content: bytes) -> str:

@@ -1,11 +1,15 @@
 """The tables of the store, and how each version of them grew out of the one before."""
 
+import json
 import sqlite3
 
 from sqlite_utils import Database
 from sqlite_utils.migrations import Migrations
 
 migrations = Migrations("gpuplanner")
+PLACES = "store.places"
+"""The setting that says on which pages the tables begin that not every store has at the same place: those that were
+added to stores which held plans already. Who has lost the first page of a file finds them by it."""
 
 
 @migrations()
@@ -27,6 +31,41 @@ def plans_and_settings(db: Database) -> None:
     db.table("settings").create({"key": str, "value": str}, pk="key", not_null={"value"})
 
 
+MACHINE_TABLES = ("hosts", "runs", "live_sessions")
+
+
+@migrations()
+def machines(db: Database) -> None:
+    """Hosts that a person added, and what was kept of machines. `proof`: of all that a row says and never changes.
+
+    No index beside the keys: the first page has room for what stands here and little more.
+    """
+    db.table("hosts").create(
+        {"id": int, "name": str, "added": str, "removed": str, "proof": str},
+        pk="id",
+        not_null={"name", "added", "proof"},
+    )
+    kept = {"id": int, "host": str, "made": str, "about": str, "content": bytes, "removed": str, "proof": str}
+    for table in MACHINE_TABLES[1:]:
+        db.table(table).create(kept, pk="id", not_null={"host", "made", "about", "content", "proof"})
+    places = dict(
+        db.execute(
+            f"SELECT name, rootpage FROM sqlite_master WHERE name IN ({', '.join('?' * len(MACHINE_TABLES))})",  # noqa: S608 -- question marks
+            MACHINE_TABLES,
+        ).fetchall()
+    )
+    db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (PLACES, json.dumps(places)))
+
+
+_KEPT = {
+    "id": ("INTEGER", 0, 1),
+    "host": ("TEXT", 1, 0),
+    "made": ("TEXT", 1, 0),
+    "about": ("TEXT", 1, 0),
+    "content": ("BLOB", 1, 0),
+    "removed": ("TEXT", 0, 0),
+    "proof": ("TEXT", 1, 0),
+}
 _COLUMNS = {
     "plans": {
         "id": ("TEXT", 0, 1),
@@ -45,6 +84,15 @@ _COLUMNS = {
         "content": ("TEXT", 1, 0),
     },
     "settings": {"key": ("TEXT", 0, 1), "value": ("TEXT", 1, 0)},
+    "hosts": {
+        "id": ("INTEGER", 0, 1),
+        "name": ("TEXT", 1, 0),
+        "added": ("TEXT", 1, 0),
+        "removed": ("TEXT", 0, 0),
+        "proof": ("TEXT", 1, 0),
+    },
+    "runs": _KEPT,
+    "live_sessions": _KEPT,
 }
 """The columns that the app works with: the type, whether it is never empty, and whether it is the key."""
 

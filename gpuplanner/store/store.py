@@ -17,7 +17,7 @@ from sqlite_utils import Database
 
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.store.database_file import begun_anew, identity, in_memory, is_damage, opened
-from gpuplanner.store.salvage import FAULTS, Rows, add_rows
+from gpuplanner.store.salvage import FAULTS, Rows, Salvaged, add_rows
 
 T = TypeVar("T")
 FILE_NAME = "gpuplanner.sqlite"
@@ -154,14 +154,14 @@ class Store:
             return
         self.db.close()
         try:
-            self.db, aside, plans = begun_anew(self._path, self._clock())
+            self.db, aside, saved = begun_anew(self._path, self._clock())
         except (OSError, *FAULTS):
             self.db = in_memory(self._path)
             self._say(_not_opened(self._path, fault))
             self._path = None
             return
         self._file = identity(self._path)
-        self._say(msg("store.damaged", file=str(aside), plans=plans))
+        self._say(_damaged(aside, saved))
 
     def _follow(self) -> None:
         """Go on with the file that has the name now, with all that was saved in one that was removed or replaced.
@@ -179,8 +179,8 @@ class Store:
             except FAULTS as fault:
                 if not is_damage(fault):
                     raise
-                database, aside, plans = begun_anew(self._path, self._clock())
-                self._say(msg("store.damaged", file=str(aside), plans=plans))
+                database, aside, saved = begun_anew(self._path, self._clock())
+                self._say(_damaged(aside, saved))
             add_rows(kept, database.conn)
         except OSError as fault:
             raise StoreError(_not_opened(self._path, fault)) from fault
@@ -217,10 +217,17 @@ def open_store(folder: Path, clock: Callable[[], datetime] = lambda: datetime.no
         if identity(path) != before:  # another window was quicker to set it aside
             return open_store(folder, clock)
         try:
-            database, aside, plans = begun_anew(path, clock())
+            database, aside, saved = begun_anew(path, clock())
         except (OSError, *FAULTS):
             return Store(in_memory(path), session, (_not_opened(path, fault),), clock)
-        return Store(database, session, (msg("store.damaged", file=str(aside), plans=plans),), clock, path)
+        return Store(database, session, (_damaged(aside, saved),), clock, path)
+
+
+def _damaged(aside: Path, saved: Salvaged) -> Message:
+    """That a file was damaged: what could be read of it. Runs are named where a machine was ever looked at."""
+    if not saved.runs:
+        return msg("store.damaged", file=str(aside), plans=saved.plans)
+    return msg("store.damaged.with_runs", file=str(aside), plans=saved.plans, runs=saved.runs)
 
 
 def _not_opened(path: Path, fault: Exception) -> Message:
