@@ -42,7 +42,8 @@ MMA_ROUNDS = 512
 MATRIX_SIZE = 8192
 SMALL_MATRIX_SIZE = 4096
 """For FP32, whose product of the larger size takes seconds on a slow GPU."""
-REDUCE_SIZES = (MEBIBYTE, 16 * MEBIBYTE, 128 * MEBIBYTE)
+REDUCE_SIZES = (MEBIBYTE, 16 * MEBIBYTE, 128 * MEBIBYTE, MOST_BYTES)
+"""Of one message, in place: the largest is where the rate no longer grows, and all that one GPU may give."""
 
 
 class Measuring:

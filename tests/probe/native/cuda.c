@@ -65,7 +65,12 @@ int cuInit(unsigned flags) {
 int cuDriverGetVersion(int *version) { *version = 12040; return 0; }
 int cuDeviceGetCount(int *count) { *count = devices; return initialized ? 0 : 3; }
 int cuDeviceGet(int *device, int index) { *device = index; return index < devices ? 0 : 101; }
-int cuDeviceGetName(char *name, int size, int device) { snprintf(name, size, "NVIDIA Stub %d", device); return 0; }
+int cuDeviceGetName(char *name, int size, int device) {
+    const char *told = getenv("STUB_NAME");
+    if (told) snprintf(name, size, "%s", told);
+    else snprintf(name, size, "NVIDIA Stub %d", device);
+    return 0;
+}
 int cuDeviceGetPCIBusId(char *name, int size, int device) { snprintf(name, size, "0000:%02X:00.0", device + 1); return 0; }
 int cuDeviceTotalMem_v2(size_t *size, int device) { *size = (size_t)80 << 30; return 0; }
 int cuDeviceGetUuid(unsigned char *uuid, int device) { memset(uuid, device, 16); return 0; }
