@@ -166,3 +166,12 @@ def test_what_no_finding_explains_is_said():
     accepted = accept(evidence, checks(), RULES)
     assert unexplained(accepted, ()) == ("trace",)
     assert diagnosed(evidence=evidence) == {}
+
+
+def test_memory_that_counts_errors_without_a_line_in_the_log_names_no_xid():
+    gpu = Gpu(index=3, vendor="nvidia", **seen({"name": "A", "ecc_uncorrected_volatile": 2}))
+    found = diagnosed(evidence=Evidence(gpus=(gpu,)))["memory_fails"]
+    assert "Xid" not in said(found)
+    assert "3" in said(found)
+    worn = Gpu(index=3, vendor="nvidia", **seen({"name": "A", "remap_failed": True}))
+    assert "Xid" not in said(diagnosed(evidence=Evidence(gpus=(worn,)))["memory_fails"])

@@ -10,17 +10,18 @@ from gpuplanner.acceptance.checking import Acceptance, CheckResult
 from gpuplanner.acceptance.verdicts import Verdict as Judged
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.fonts import TextRole, font
+from gpuplanner.ui.fonts import TextRole
+from gpuplanner.ui.machines_place.evidence_line import EvidenceLine
+from gpuplanner.ui.machines_place.fitted import Fitted
 from gpuplanner.ui.painting import painter_for
 from gpuplanner.ui.settings import Settings
 from gpuplanner.ui.table.columns import NOTHING, Column, Look
 from gpuplanner.ui.table.source import ListSource, PlainRow
 from gpuplanner.ui.table.view import DataTable
 from gpuplanner.ui.tokens import RADIUS_TAG, Verdict
-from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.clickable import Clickable
 from gpuplanner.ui.widgets.label import Ink, Label
-from gpuplanner.ui.widgets.scrolling import Scrolled, scrolling
+from gpuplanner.ui.widgets.scrolling import Scrolled
 from gpuplanner.ui.widgets.verdict_tag import draw_tag, tag_width
 
 ORDER = (Judged.FAIL, Judged.WARN, Judged.CANNOT_TELL, Judged.PASS, Judged.SKIPPED)
@@ -32,7 +33,8 @@ LOOKS = {
     Judged.SKIPPED: (Verdict.INFO, msg("check.verdict.skipped")),
 }
 _MOST_LINES = 6
-_DETAIL_HEIGHT = 230
+_SHARE = 0.45
+"""Of the view's height, at most, for what stands below the table."""
 
 
 def headline(acceptance: Acceptance) -> Message:
@@ -77,7 +79,8 @@ class ChecksView(QWidget):
 
     evidenceWanted = Signal(str, int)
 
-    def __init__(self, appearance: Appearance, settings: Settings) -> None:
+    def __init__(self, appearance: Appearance, settings: Settings, beneath: QWidget | None = None) -> None:
+        """`beneath`: what stands below the table as long as no check is chosen."""
         super().__init__()
         self._appearance = appearance
         self._acceptance: Acceptance | None = None
@@ -85,13 +88,13 @@ class ChecksView(QWidget):
         self.against = Label(appearance, "", TextRole.LABEL, Ink.MUTED, elide=True)
         self.tags = {judged: CountTag(appearance, judged) for judged in ORDER}
         self.table = DataTable(appearance, settings, "machines.checks", _columns(), msg("machinesui.checks"))
-        self._detail = Scrolled()
-        self._lines = QVBoxLayout(self._detail)
+        chosen = Scrolled()
+        self._lines = QVBoxLayout(chosen)
         self._lines.setContentsMargins(0, 4, 8, 4)
         self._lines.setSpacing(5)
-        self.detail = scrolling(self._detail)
-        self.detail.setMaximumHeight(_DETAIL_HEIGHT)
+        self.detail = Fitted(chosen, _SHARE, self)
         self.detail.hide()
+        self._beneath: Fitted | None = None
         head = QHBoxLayout()
         head.setSpacing(4)
         head.addWidget(self.title)
@@ -106,6 +109,14 @@ class ChecksView(QWidget):
         layout.addWidget(self.against)
         layout.addWidget(self.table, 1)
         layout.addWidget(self.detail)
+        if beneath is not None:
+            content = Scrolled()
+            column = QVBoxLayout(content)
+            column.setContentsMargins(0, 0, 8, 0)
+            column.addWidget(beneath)
+            column.addStretch(1)
+            self._beneath = Fitted(content, _SHARE, self)
+            layout.addWidget(self._beneath)
         self.table.rowChosen.connect(self._show_detail)
         appearance.languageChanged.connect(self._render)
 
@@ -119,7 +130,7 @@ class ChecksView(QWidget):
     def close_detail(self) -> bool:
         """Close the chosen check. Tells whether one was open."""
         was = not self.detail.isHidden()
-        self.detail.hide()
+        self._put_detail(is_open=False)
         self.table.clearSelection()
         self.table.setCurrentIndex(self.table.rows.index(-1, -1))
         return was
@@ -157,9 +168,14 @@ class ChecksView(QWidget):
                 widget.deleteLater()
         results = self._acceptance.results if self._acceptance is not None else ()
         result = next((each for each in results if each.id == check_id), None)
-        self.detail.setVisible(result is not None)
         if result is not None:
             self._describe(result)
+        self._put_detail(is_open=result is not None)
+
+    def _put_detail(self, *, is_open: bool) -> None:
+        self.detail.setVisible(is_open)
+        if self._beneath is not None:
+            self._beneath.setVisible(not is_open)
 
     def _describe(self, result: CheckResult) -> None:
         judgement, rule = result.judgement, result.rule
@@ -174,12 +190,9 @@ class ChecksView(QWidget):
         if limits:
             self._say(msg("machinesui.detail.limits", limits=limits), TextRole.LABEL, Ink.MUTED)
         for seen in judgement.lines[:_MOST_LINES]:
-            where = msg("machinesui.detail.line", source=seen.source[:40], line=seen.line)
-            button = Button(self._appearance, where, ButtonKind.QUIET, icon="file-text", small=True)
-            button.clicked.connect(lambda _checked=False, at=seen: self.evidenceWanted.emit(at.source, at.line))
-            self._lines.addWidget(button)
-            quote = self._say(seen.text.strip()[:200], TextRole.LABEL, Ink.MUTED)
-            quote.setFont(font(TextRole.CODE))
+            line = EvidenceLine(self._appearance, seen)
+            line.wanted.connect(self.evidenceWanted)
+            self._lines.addWidget(line)
         self._lines.addStretch(1)
 
     def _say(self, says: MessageValue, role: TextRole = TextRole.BODY, ink: Ink = Ink.TEXT) -> Label:

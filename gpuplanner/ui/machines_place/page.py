@@ -9,6 +9,7 @@ from gpuplanner.probe.commands import READ_ONLY
 from gpuplanner.ui.fields.text_field import Check, TextField
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.machines_place.beside import Beside, card
+from gpuplanner.ui.machines_place.cause.card import CauseCard
 from gpuplanner.ui.machines_place.checks_view import ChecksView
 from gpuplanner.ui.machines_place.errands import Tier, Ways
 from gpuplanner.ui.machines_place.machine_list import MachineList
@@ -52,7 +53,8 @@ class MachinesPage(Page):
         self.views = Segmented(
             appearance, [Option(each, msg(f"machinesui.view.{each}")) for each in _VIEWS], "run", msg("machinesui.view")
         )
-        self.checks = ChecksView(appearance, context.settings)
+        self.cause = CauseCard(context)
+        self.checks = ChecksView(appearance, context.settings, self.cause)
         self.running = RunView(appearance, context.settings)
         self.raw = RawView(appearance)
         self.problem = NoticeBox(appearance, "", Verdict.WARN)
@@ -61,8 +63,8 @@ class MachinesPage(Page):
         self._stack = QStackedWidget()
         for widget in (self.checks, self.running, self.raw):
             self._stack.addWidget(widget)
-        cause, rates = card("cause.card", "CauseCard", context), card("charts.cards", "RateCards", context)
-        self.beside = Beside((rates, card("live.card", "LiveCard", context, self.presenter.probing), cause))
+        rates = card("charts.cards", "RateCards", context)
+        self.beside = Beside((rates, card("live.card", "LiveCard", context, self.presenter.probing)))
         panes = [scrolling(self._left()), self._middle(), *([self.beside] if self.beside.cards else [])]
         layout = QHBoxLayout(self)
         layout.setContentsMargins(GAP + 2, GAP + 2, GAP + 2, GAP + 2)
@@ -180,6 +182,7 @@ class MachinesPage(Page):
         if shown is not self._beside_shows:
             self._beside_shows = shown
             self.beside.show_machine(shown)
+            self.cause.show_machine(shown)
         self.headingChanged.emit()
 
     def _judged(self) -> None:
@@ -221,6 +224,7 @@ class MachinesPage(Page):
         self.running.stopWanted.connect(self._stop)
         self.raw.againWanted.connect(self._run_again)
         self.checks.evidenceWanted.connect(self._show_line)
+        self.cause.evidenceWanted.connect(self._show_line)
 
     def _want(self) -> None:
         if self.expected.value() != self.presenter.wanted(self.presenter.current):

@@ -11,6 +11,7 @@ from gpuplanner.messages import MessageValue
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.painting import draw_text
+from gpuplanner.ui.tips import plain_tip
 
 _MOST_TOGETHER = 24
 _WIDTHS_KEPT = 16
@@ -125,7 +126,7 @@ class Label(QLabel):
     def _say_all_when_cut(self) -> None:
         if self.elides and self.toolTip() in {"", self._told}:  # What others say of it stays.
             cut = self.fontMetrics().horizontalAdvance(self.text()) > self.contentsRect().width()
-            self._told = self.text() if cut else ""
+            self._told = plain_tip(self.text()) if cut else ""
             self.setToolTip(self._told)
 
     def _render(self) -> None:

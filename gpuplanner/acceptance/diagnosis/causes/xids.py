@@ -59,14 +59,16 @@ def memory(looking: Looking) -> Signs | None:
     said = named([label(gpu) for gpu in gpus]) if gpus else _buses(replace or events)
     shown = (
         *lines_of(replace or events, "code", "said"),
-        *lines_of(gpus, "remap_failed", "remapped_uncorrectable", "remap_pending", "ecc_uncorrected_volatile"),
+        *lines_of(errors, "ecc_uncorrected_volatile"),
+        *lines_of(failed, "remap_failed"),
+        *lines_of(gpus, "remapped_uncorrectable", "remap_pending"),
     )
     final = bool(replace or failed or ill)
     return Signs(
         Certainty.SHOWN,
         shown[:12],
         {"gpus": text(said), "codes": text(_codes(events))},
-        sentence="replace" if final else "cause",
+        sentence=("replace" if events else "worn") if final else "cause" if events else "counted",
         fix=msg("diagnosis.memory_fails.fix_replace") if final else None,
         ask=msg("check.ask.health"),
     )

@@ -1,0 +1,1 @@
+"""Why the machine is slow or ill, as the page shows it."""
