@@ -12,6 +12,7 @@ from gpuplanner.ui.machines_place.beside import Beside, card
 from gpuplanner.ui.machines_place.cause.card import CauseCard
 from gpuplanner.ui.machines_place.checks_view import ChecksView
 from gpuplanner.ui.machines_place.errands import Tier, Ways
+from gpuplanner.ui.machines_place.live.card import LiveCard
 from gpuplanner.ui.machines_place.machine_list import MachineList
 from gpuplanner.ui.machines_place.presenter import MachinesPresenter
 from gpuplanner.ui.machines_place.question_card import QuestionCard
@@ -64,7 +65,8 @@ class MachinesPage(Page):
         for widget in (self.checks, self.running, self.raw):
             self._stack.addWidget(widget)
         rates = card("charts.cards", "RateCards", context)
-        self.beside = Beside((rates, card("live.card", "LiveCard", context, self.presenter.probing)))
+        self.live = LiveCard(context, self.presenter.probing, self.presenter.ways)
+        self.beside = Beside((rates, self.live))
         panes = [scrolling(self._left()), self._middle(), *([self.beside] if self.beside.cards else [])]
         layout = QHBoxLayout(self)
         layout.setContentsMargins(GAP + 2, GAP + 2, GAP + 2, GAP + 2)
@@ -121,6 +123,7 @@ class MachinesPage(Page):
         return True
 
     def close_page(self) -> None:
+        self.live.close_card()
         self.presenter.close()
 
     # --- Acting -------------------------------------------------------------------------------------------------------
@@ -194,15 +197,19 @@ class MachinesPage(Page):
 
     def _ask(self) -> None:
         session = self.presenter.current
-        if [each.pending for each in self.questions] == session.pending:
+        answers = {
+            **dict.fromkeys(session.pending, session.answer),
+            **dict.fromkeys(self.live.pending, self.live.answer),
+        }
+        if [each.pending for each in self.questions] == list(answers):
             return
         for each in self.questions:
             self._asked.removeWidget(each)
             each.hide()
             each.deleteLater()
-        self.questions = [QuestionCard(self._appearance, pending) for pending in session.pending]
+        self.questions = [QuestionCard(self._appearance, pending) for pending in answers]
         for each in self.questions:
-            each.answered.connect(lambda text, pending=each.pending: session.answer(pending, text))
+            each.answered.connect(lambda text, pending=each.pending: answers[pending](pending, text))
             self._asked.addWidget(each)
         if self.questions and self.isVisible():
             self.questions[0].focus()
@@ -225,6 +232,7 @@ class MachinesPage(Page):
         self.raw.againWanted.connect(self._run_again)
         self.checks.evidenceWanted.connect(self._show_line)
         self.cause.evidenceWanted.connect(self._show_line)
+        self.live.asked.connect(self._ask)
 
     def _want(self) -> None:
         if self.expected.value() != self.presenter.wanted(self.presenter.current):

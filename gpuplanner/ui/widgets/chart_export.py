@@ -3,16 +3,18 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRectF, QSaveFile
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect, QRectF, QSaveFile, QSize
 from PySide6.QtGui import QColor, QImage, QImageWriter, QPainter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QWidget
 
 from gpuplanner.messages import InputError, for_spreadsheet, msg
 
+Paint: TypeAlias = Callable[[QPainter], object]
 FILTERS = {".png": "PNG (*.png)", ".svg": "SVG (*.svg)", ".csv": "CSV (*.csv)"}
 _DENSITY = 2
 """Pixels of a picture for one of the window, so that it is sharp in print."""
@@ -44,10 +46,26 @@ def _cell(value: str | float | None) -> str:
 
 def picture(widget: QWidget, paper: QColor) -> bytes:
     """A widget as PNG, as it looks now."""
-    image = QImage(widget.size() * _DENSITY, QImage.Format.Format_RGB32)
+    return painted_picture(widget.size(), paper, _rendering(widget))
+
+
+def drawing(widget: QWidget, title: str, paper: QColor) -> bytes:
+    """A widget as SVG, as it looks now."""
+    return painted_drawing(widget.size(), title, paper, _rendering(widget))
+
+
+def _rendering(widget: QWidget) -> Paint:
+    return lambda painter: widget.render(painter, QPoint(), renderFlags=_INSIDE)
+
+
+def painted_picture(size: QSize, paper: QColor, paint: Paint) -> bytes:
+    """What `paint` draws on paper of a size, in pixels of the window, as PNG."""
+    image = QImage(size * _DENSITY, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(_DENSITY)
     image.fill(paper)
-    widget.render(image, QPoint(), renderFlags=_INSIDE)
+    painter = QPainter(image)
+    paint(painter)
+    painter.end()
     held = QByteArray()
     buffer = QBuffer(held)
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
@@ -55,18 +73,18 @@ def picture(widget: QWidget, paper: QColor) -> bytes:
     return bytes(held.data())
 
 
-def drawing(widget: QWidget, title: str, paper: QColor) -> bytes:
-    """A widget as SVG, as it looks now."""
+def painted_drawing(size: QSize, title: str, paper: QColor, paint: Paint) -> bytes:
+    """The same as SVG, under a title."""
     held = QByteArray()
     buffer = QBuffer(held)
     generator = QSvgGenerator()
     generator.setOutputDevice(buffer)
-    generator.setSize(widget.size())
-    generator.setViewBox(QRectF(widget.rect()))
+    generator.setSize(size)
+    generator.setViewBox(QRectF(0, 0, size.width(), size.height()))
     generator.setTitle(title)
     painter = QPainter(generator)
-    painter.fillRect(widget.rect(), paper)
-    widget.render(painter, QPoint(), renderFlags=_INSIDE)
+    painter.fillRect(QRect(QPoint(), size), paper)
+    paint(painter)
     painter.end()
     return bytes(held.data())
 

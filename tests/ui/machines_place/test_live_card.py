@@ -128,12 +128,12 @@ def test_time_charts_and_table_are_kept(card, session, settings):
 def test_it_is_written_as_picture_drawing_and_session(card, session, qtbot, tmp_path, suffix, begins):
     card.show_session(session)
     path = tmp_path / f"live{suffix}"
-    card.export(path)
+    card.saving.export(path)
     qtbot.waitUntil(path.exists)
     assert path.read_bytes().startswith(begins)
     if suffix == ".gplive":
         card.watching.forget()
-        card.open_file(path)
+        card.saving.open_file(path)
         qtbot.waitUntil(lambda: card.watching.recorded)
         assert card.watching.telemetry.series.keys() == session.telemetry.series.keys()
 
@@ -141,7 +141,7 @@ def test_it_is_written_as_picture_drawing_and_session(card, session, qtbot, tmp_
 def test_csv_holds_every_bin_that_is_drawn_and_the_marks(card, session, qtbot, tmp_path):
     card.show_session(session)
     path = tmp_path / "live.csv"
-    card.export(path)
+    card.saving.export(path)
     qtbot.waitUntil(path.exists)
     rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
     assert {row["metric"] for row in rows} == {"utilization", "power", "pcie_received", "xid", "throttle_reasons"}

@@ -4,30 +4,25 @@ One process there samples for as long as somebody looks. What is shown pauses wh
 samples go on. What was watched can be kept in a file and shown again.
 """
 
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QHideEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from gpuplanner.machines.low_utilization import Explanation, expected_utilization, explain
-from gpuplanner.messages import InputError, MessageValue, msg
-from gpuplanner.probe.live_session import MOST_BYTES, LiveSession, of_bytes, to_bytes
+from gpuplanner.messages import MessageValue, msg
+from gpuplanner.probe.live_session import LiveSession
 from gpuplanner.probe.telemetry import Mark, reasons_of
-from gpuplanner.probe.transports.askpass import Answerer
-from gpuplanner.probe.transports.local import LocalTransport
-from gpuplanner.probe.transports.programs import Runner
-from gpuplanner.probe.transports.ssh import SshTransport
-from gpuplanner.ui.background import Cancel, Coalescer, Latest
+from gpuplanner.ui.background import Coalescer, Latest
 from gpuplanner.ui.fonts import TextRole
-from gpuplanner.ui.machines_place.live import exporting
+from gpuplanner.ui.machines_place.asking import Pending
+from gpuplanner.ui.machines_place.errands import Ways
 from gpuplanner.ui.machines_place.live.curves import strip
 from gpuplanner.ui.machines_place.live.metrics import SPANS_S, Metric, sampled, shown
+from gpuplanner.ui.machines_place.live.saving import InSight, Saving
 from gpuplanner.ui.machines_place.live.strip_view import StripView
 from gpuplanner.ui.machines_place.live.tables import (
-    as_csv,
     process_columns,
     process_rows,
     value_columns,
@@ -44,7 +39,6 @@ from gpuplanner.ui.table.view import DataTable
 from gpuplanner.ui.tokens import GAP, Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
-from gpuplanner.ui.widgets.chart_export import write
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.menus import pop_up
 from gpuplanner.ui.widgets.segmented import Option, Segmented
@@ -62,19 +56,22 @@ class LiveCard(QWidget):
     """`sessionEnded` carries what was watched, when it ended, for whoever keeps it."""
 
     sessionEnded = Signal(object)
+    asked = Signal()
+    """`pending` is another."""
 
-    def __init__(self, context: Context, probing: Probing, answerer: Answerer | None = None) -> None:
-        """`answerer`: who answers what the SSH client asks; without one it may only do what needs no question."""
+    def __init__(self, context: Context, probing: Probing, ways: Ways | None = None) -> None:
+        """`ways`: the ways to machines, with the connections that are kept."""
         super().__init__()
         self._context = context
-        self._answerer = answerer
+        self._ways = ways or Ways()
         appearance = self._appearance = context.appearance
         self._shown: Shown | None = None
         self._paused = False
         self._drawn = 0
         self._expected: tuple[float, float] | None = None
         self._strips: dict[str, StripView] = {}
-        self.watching = Watching(probing, self._more, self._ended)
+        self.watching = Watching(probing, self._more, self._ended, self.asked.emit)
+        self.saving = Saving(context, self, self._in_sight, self.show_session)
         self._drawing = Coalescer(self._draw, self, DRAW_MS)
         self._explaining, self._estimating = Latest(context.jobs), Latest(context.jobs)
         self.card = Card(appearance, msg("liveui.title"), " ")
@@ -135,6 +132,15 @@ class LiveCard(QWidget):
         """The window closes: end what runs there."""
         self.watching.stop()
 
+    @property
+    def pending(self) -> tuple[Pending, ...]:
+        """What is asked on the way to the machine that is watched."""
+        return tuple(self.watching.pending)
+
+    def answer(self, pending: Pending, text: str | None) -> None:
+        """Answer such a question, with None give up."""
+        self.watching.answer(pending, text)
+
     def menu(self) -> QMenu:
         """What else can be done: choose charts, copy, export, keep and open sessions."""
         menu = QMenu(self)
@@ -150,44 +156,8 @@ class LiveCard(QWidget):
             charts.addAction(action)
         charts.setEnabled(not self.watching.is_empty)
         menu.addSeparator()
-        for suffix in exporting.FILTERS:
-            action = menu.addAction(text(f"liveui.export{suffix}"), lambda wanted=suffix: self._ask_export(wanted))
-            action.setEnabled(not self.watching.is_empty)
-        menu.addAction(text("liveui.open"), self._ask_open)
+        self.saving.add_to(menu, anything=not self.watching.is_empty)
         return menu
-
-    def export(self, path: Path) -> None:
-        """Write what is shown, as the file's name says: PNG, SVG, CSV or a session."""
-        title, strips = self._title(), list(self._strips.values())
-        watching, metrics, span_s = self.watching, self._metrics(), self._span_s
-        suffix = path.suffix.lower()
-        if suffix == ".png":
-            content = exporting.picture(strips, title, self._appearance)
-        elif suffix == ".svg":
-            content = exporting.drawing(strips, title, self._appearance)
-        elif suffix == ".csv":
-            content = as_csv(watching.telemetry, metrics, span_s, watching.began).encode()
-        else:
-            content = to_bytes(watching.session())
-        done = msg("liveui.exported", file=path.name)
-        self._context.jobs.run(
-            lambda _cancel: write(path, content),
-            lambda _none: self._context.notices.say(done, Verdict.PASS),
-            self._say_failed,
-        )
-
-    def open_file(self, path: Path) -> None:
-        """Show a session that was kept in a file."""
-
-        def read(_cancel: Cancel) -> LiveSession:
-            try:
-                with path.open("rb") as file:
-                    return of_bytes(file.read(MOST_BYTES))
-            except OSError as error:
-                why = error.strerror or str(error)
-                raise InputError(msg("liveui.open.failed", file=path.name, why=why)) from error
-
-        self._context.jobs.run(read, self.show_session, self._say_failed)
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
@@ -211,11 +181,8 @@ class LiveCard(QWidget):
             return
         self._context.settings.keep(_STARTED, self._shown.target)
         self._drawn = 0
-        self.watching.start(self._shown.target, self._runner(self._shown))
+        self.watching.start(self._shown.target, self._ways)
         self._draw()
-
-    def _runner(self, machine: Shown) -> Runner:
-        return LocalTransport() if machine.kind == "here" else SshTransport(machine.target, self._answerer)
 
     def _more(self) -> None:
         if not self._paused:
@@ -248,24 +215,9 @@ class LiveCard(QWidget):
             self._context.settings.keep(_CHARTS, chosen)
         self._draw()
 
-    def _ask_export(self, suffix: str) -> None:
-        name = f"gpuplanner-live-{datetime.now(UTC):%Y%m%d-%H%M}{suffix}"
-        title = self._appearance.text(f"liveui.export{suffix}")
-        path, _ = QFileDialog.getSaveFileName(self, title, name, exporting.FILTERS[suffix])
-        if path:
-            chosen = Path(path)
-            self.export(chosen if chosen.suffix.lower() == suffix else chosen.with_name(chosen.name + suffix))
-
-    def _ask_open(self) -> None:
-        title = self._appearance.text("liveui.open")
-        path, _ = QFileDialog.getOpenFileName(self, title, "", exporting.FILTERS[exporting.SESSION])
-        if path:
-            self.open_file(Path(path))
-
-    def _say_failed(self, error: Exception) -> None:
-        if not isinstance(error, InputError):
-            raise error
-        self._context.notices.say(error.message, Verdict.FAIL)
+    def _in_sight(self) -> InSight:
+        strips = tuple(self._strips.values())
+        return InSight(self.watching.session(), self._title(), strips, self._metrics(), self._span_s)
 
     def _estimate(self) -> None:
         plan = self._shown.plan if self._shown is not None else None

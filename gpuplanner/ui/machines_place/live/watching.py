@@ -8,19 +8,31 @@ from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.probe.live_session import LiveSession
 from gpuplanner.probe.telemetry import Telemetry
 from gpuplanner.probe.transports import Lost
-from gpuplanner.probe.transports.programs import SAMPLE, Runner
+from gpuplanner.probe.transports.programs import SAMPLE
+from gpuplanner.ui.machines_place.asking import Asker, Pending, Withdrawn
+from gpuplanner.ui.machines_place.errands import Ways
 from gpuplanner.ui.probing import Probe, Probing, Tell
 
 INTERVAL_S = 0.1
 
 
 class Watching:
-    """One machine's samples. `changed` is called when there are more of them, `ended` when nothing runs any more."""
+    """One machine's samples. `changed` is called when there are more of them, `ended` when nothing runs any more, and
+    `asked` when other questions wait (`pending`) on the way to it.
+    """
 
-    def __init__(self, probing: Probing, changed: Callable[[], object], ended: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        probing: Probing,
+        changed: Callable[[], object],
+        ended: Callable[[], object],
+        asked: Callable[[], object],
+    ) -> None:
         self._probing = probing
         self._changed = changed
         self._ended = ended
+        self._asked = asked
+        self.pending: list[Pending] = []
         self._probe: Probe[bool] | None = None
         self.target = ""
         self.began = ""
@@ -40,7 +52,7 @@ class Watching:
         """Whether there is nothing to show."""
         return not self.telemetry.series
 
-    def start(self, target: str, runner: Runner) -> None:
+    def start(self, target: str, ways: Ways) -> None:
         """Watch a machine from now on; what was watched before goes."""
         self.forget()
         self.target = target
@@ -48,7 +60,7 @@ class Watching:
         job: Mapping[str, Any] = {"interval_s": INTERVAL_S, "seconds": 0}
 
         async def work(tell: Tell) -> bool:
-            return await runner.run(SAMPLE, job, tell, tell)
+            return await ways.to(target, Asker(tell).answer).run(SAMPLE, job, tell, tell)
 
         self._probe = self._probing.start(work, self._heard, self._done, self._failed)
 
@@ -56,8 +68,14 @@ class Watching:
         """End the process there; what came stays."""
         if self._probe is not None:
             self._probe.cancel()
-            self._probe = None
-            self._ended()
+            self._leave()
+
+    def answer(self, pending: Pending, text: str | None) -> None:
+        """Answer a question, with None give up."""
+        if pending in self.pending:
+            self.pending.remove(pending)
+            self._probing.call(lambda: pending.answer(text))
+            self._asked()
 
     def forget(self) -> None:
         """Stop, and show nothing."""
@@ -79,7 +97,12 @@ class Watching:
 
     def _heard(self, told: list[Any]) -> None:
         for each in told:
-            if isinstance(each, Lost):
+            if isinstance(each, Pending):
+                self.pending.append(each)
+                self._asked()
+            elif isinstance(each, Withdrawn):
+                self._withdraw(each.pending)
+            elif isinstance(each, Lost):
                 self.trouble = each.why
             elif isinstance(each, dict):
                 self._take(each)
@@ -98,16 +121,26 @@ class Watching:
                 self.absent[str(frame.get("what", ""))[:40]] = str(frame.get("reason", ""))[:60]
 
     def _done(self, _whole: bool) -> None:
-        self._probe = None
-        self._ended()
+        self._leave()
 
     def _failed(self, error: Exception) -> None:
-        self._probe = None
         if not isinstance(error, InputError):
-            self._ended()
+            self._leave()
             raise error
         self.trouble = error.message
+        self._leave()
+
+    def _leave(self) -> None:
+        self._probe = None
+        if self.pending:
+            self.pending = []
+            self._asked()
         self._ended()
+
+    def _withdraw(self, pending: Pending) -> None:
+        if pending in self.pending:
+            self.pending.remove(pending)
+            self._asked()
 
 
 def nothing_to_read(reason: str) -> Message:
