@@ -1,5 +1,6 @@
 """Says which tool printed an output and what it says, by its content and never by its name."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpuplanner.messages import msg
@@ -7,7 +8,7 @@ from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.record import Record
 from gpuplanner.probe.merging import merged
 from gpuplanner.probe.output import Output
-from gpuplanner.probe.parsers import CERTAIN, Parser, Problem, parsers
+from gpuplanner.probe.parsers import CERTAIN, LIKELY, NO, POSSIBLE, Parser, Problem, parsers
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +26,51 @@ class Inspection:
 
 def inspect(output: Output) -> Inspection:
     """Recognise and read one output. Never fails: what cannot be read is a problem of the result."""
+    found = next((parts for parts in _ways_to_see(output) if parts), [])
+    problems = [problem for part in found for problem in part.problems]
+    evidence = merged([part.evidence for part in found]) if found else Evidence()
+    if output.cut:
+        problems.append(Problem(output.text.count("\n"), msg("probe.output.cut")))
+    if found and evidence.empty and not problems:
+        problems.append(Problem(1, msg("probe.output.nothing_said", tool=found[0].tool)))
+    return Inspection(output, found[0].tool if found else None, evidence, tuple(problems))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What was read of an output, or of what stands between two fences of it."""
+
+    tool: str
+    evidence: Evidence
+    problems: tuple[Problem, ...]
+
+
+def _ways_to_see(output: Output) -> Iterator[list[_Part]]:
+    """What is read of the output without what stands before its lines: between fences, whole, without its indent.
+
+    And as it is, since a log whose lines have heads is an output too.
+    """
+    bare = output.bare
+    if bare.blocks:
+        parts = [(_read(block, LIKELY if fenced else CERTAIN), fenced) for block, fenced in bare.blocks]
+        yield [part for part, _ in sorted(parts, key=lambda pair: not pair[1]) if part]
+    for text in dict.fromkeys((bare, output, bare.dedented)):
+        yield [part] if (part := _read(text, POSSIBLE)) else []
+
+
+def _read(output: Output, least: int) -> _Part | None:
+    """What the tools say that are sure enough; None where none is."""
     claims = [(parser, parser.recognise(output)) for parser in parsers()]
-    best = max((sure for _, sure in claims), default=0)
-    if best == 0:
-        return Inspection(output, None, Evidence(), ())
+    best = max((sure for _, sure in claims), default=NO)
+    if best < least:
+        return None
     chosen = [parser for parser, sure in claims if sure == max(best, CERTAIN)] or [
         next(parser for parser, sure in claims if sure == best)
     ]
     read = [(parser, parser.parse(output)) for parser in chosen]
     first: Parser = min(read, key=lambda pair: _begins(pair[1].evidence))[0]
-    problems = [problem for _, parsed in read for problem in parsed.problems]
-    if output.cut:
-        problems.append(Problem(len(output.lines), msg("probe.output.cut")))
-    return Inspection(output, first.tool, merged([parsed.evidence for _, parsed in read]), tuple(problems))
+    problems = tuple(problem for _, parsed in read for problem in parsed.problems)
+    return _Part(first.tool, merged([parsed.evidence for _, parsed in read]), problems)
 
 
 def _begins(evidence: Evidence) -> int:

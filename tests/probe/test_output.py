@@ -43,17 +43,17 @@ def test_a_progress_bar_leaves_its_last_state():
 )
 def test_the_mark_of_a_rank_is_taken_away(mark):
     made = Output.of(f"{mark}# nThread 1\n{mark}  8 2\nother\n", "x")
-    assert [line.text for line in made.lines][::2] == ["# nThread 1", "other"]
+    assert [line.text for line in made.bare.lines][::2] == ["# nThread 1", "other"]
 
 
 def test_a_table_whose_rows_have_numbers_is_no_launcher():
     text = "node distances:\nnode   0   1\n  0:  10  21\n"
     assert Output.of(text, "x").text == text
-    assert [line.text for line in Output.of(text, "x").lines][-1] == "  0:  10  21"
+    assert [line.text for line in Output.of(text, "x").bare.lines][-1] == "  0:  10  21"
 
 
 def test_a_line_that_only_looks_like_a_rank_stays():
-    assert Output.of("0: none of a table", "x").lines[0].text == "0: none of a table"
+    assert Output.of("0: none of a table", "x").bare.lines[0].text == "0: none of a table"
 
 
 def test_an_endless_line_is_cut():

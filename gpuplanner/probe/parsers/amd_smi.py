@@ -6,7 +6,7 @@ from typing import Any
 
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.gpu import Gpu
-from gpuplanner.probe.output import Line, Output
+from gpuplanner.probe.output import Line, Output, at_line_start
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
 from gpuplanner.probe.parsers.amd_values import device_id, generation, mhz
 from gpuplanner.probe.parsers.colon_table import Fields
@@ -15,8 +15,10 @@ from gpuplanner.probe.parsers.nvidia_values import bus_id, count, each_once, mib
 from gpuplanner.probe.values import Reading, number, words
 
 _GPU = re.compile(r"^GPU: (\d{1,4})\s{0,20}$")
+_TREE = at_line_start(
+    r"GPU: \d{1,4}[ \t]{0,20}\n {4}(?:ASIC|BUS|BDF|USAGE|POWER|VBIOS|DRIVER|MEM_USAGE|UUID|TEMPERATURE):"
+)
 _OTHER = re.compile(r"^[A-Z]\w{1,20}: ")
-_KNOWN = re.compile(r"^ {4}(?:ASIC|BUS|BDF|USAGE|POWER|VBIOS|DRIVER|MEM_USAGE|UUID|TEMPERATURE):")
 _ROW = re.compile(r"^( {4,40})([A-Z][\w /]{0,60}):(?: (.{0,200}?))?\s{0,40}$")
 _JSON = re.compile(r'"(?:asic|bus|vbios|mem_usage|bdf|usage)"[ \t]{0,4}:')
 _LISTED = re.compile(r"ID: (\d{1,4}) \| BDF: ([0-9A-Fa-f:.]{7,16}) \| UUID: ([0-9a-fA-F-]{8,40})")
@@ -65,14 +67,11 @@ _FIELDS: Fields = {
 
 def recognise(output: Output) -> int:
     """Certain by a GPU's line with one of its blocks below, by the list of GPUs, or by such blocks in JSON."""
-    if " | BDF: " in output.text and output.has(_LISTED):
+    if " | BDF: " in output.text and output.has(_LISTED, " | BDF: "):
         return CERTAIN
-    after_gpu = False
-    for line in output.lines:
-        if after_gpu and _KNOWN.match(line.text):
-            return CERTAIN
-        after_gpu = bool(_GPU.match(line.text))
-    if '"gpu"' in output.text and output.has(_JSON) and _gpus_of(content_of(output)):
+    if any(output.starting(_TREE)):
+        return CERTAIN
+    if '"gpu"' in output.text and _JSON.search(output.text) and _gpus_of(content_of(output)):
         return CERTAIN
     return NO
 

@@ -20,9 +20,10 @@ _ENDLESS = 1 << 60
 
 def recognise(output: Output) -> int:
     """By the paths of its files; the bare content of `cpu.max` is known by its form."""
-    if output.has(_FILE):
+    if output.has(_FILE, "/sys/fs/cgroup/"):
         return CERTAIN
-    return CERTAIN if len(output.lines) == 1 and _CPU_MAX.match(output.lines[0].text) else NO
+    begin = output.first(2)
+    return CERTAIN if len(begin) == 1 and _CPU_MAX.match(begin[0].text) else NO
 
 
 def parse(output: Output) -> Parsed:

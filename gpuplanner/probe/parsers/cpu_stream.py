@@ -17,7 +17,7 @@ _MOST_ROWS = 10_000
 
 def recognise(output: Output) -> int:
     """Certain by the header of its table."""
-    return CERTAIN if "Best Rate MB/s" in output.text and output.has(_HEADER) else NO
+    return CERTAIN if "Best Rate MB/s" in output.text and output.has(_HEADER, "Best Rate MB/s") else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -28,9 +28,9 @@ _MOST_ROWS = 50_000
 
 def recognise(output: Output) -> int:
     """Certain by its title or its rows."""
-    if "[CUDA Bandwidth Test]" in output.text and output.has(_MARK):
+    if "[CUDA Bandwidth Test]" in output.text and output.has(_MARK, "[CUDA Bandwidth Test]"):
         return CERTAIN
-    return CERTAIN if "bandwidthTest-" in output.text and output.has(_ROW) else NO
+    return CERTAIN if "bandwidthTest-" in output.text and output.has(_ROW, "bandwidthTest-") else NO
 
 
 def parse(output: Output) -> Parsed:

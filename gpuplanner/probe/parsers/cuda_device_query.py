@@ -42,9 +42,9 @@ _HIP_FIELDS: Fields = {
 
 def recognise(output: Output) -> int:
     """Certain by a device's line with its versions below, or by the rows of HIP's twin."""
-    if "CUDA Driver Version / Runtime Version" in output.text and output.has(_DEVICE):
+    if "CUDA Driver Version / Runtime Version" in output.text and output.has(_DEVICE, "Device "):
         return CERTAIN
-    return CERTAIN if _HIP_MARK in output.text and output.has(_HIP) else NO
+    return CERTAIN if _HIP_MARK in output.text and output.has(_HIP, "[GPU ") else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -34,13 +34,13 @@ _TOOL = "p2pBandwidthLatencyTest"
 def recognise(output: Output) -> int:
     """Certain by a matrix's title, a pair's line with its rank, or rocminfo's list of agents."""
     text = output.text
-    if " Matrix" in text and output.has(_TITLE):
+    if " Matrix" in text and output.has(_TITLE, " Matrix"):
         return CERTAIN
-    if "Access Peer Device=" in text and output.has(_ACCESS):
+    if "Access Peer Device=" in text and output.has(_ACCESS, "Access Peer Device="):
         return CERTAIN
-    if "HSA Agents" in text and output.has(_AGENT):
+    if "HSA Agents" in text and output.has(_AGENT, "Agent "):
         return CERTAIN
-    return CERTAIN if "Atomic Supported:" in text and output.has(_PAIR) else NO
+    return CERTAIN if "Atomic Supported:" in text and output.has(_PAIR, " <-> ") else NO
 
 
 def parse(output: Output) -> Parsed:

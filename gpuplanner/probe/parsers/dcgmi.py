@@ -28,7 +28,13 @@ def recognise(output: Output) -> int:
     """Certain by the header of one of the tables."""
     if "Diagnostic" not in output.text and "Device Information" not in output.text and "Topology" not in output.text:
         return NO
-    return CERTAIN if output.has(_DIAG) or output.has(_DISCOVERY) or output.has(_TOPO) else NO
+    return (
+        CERTAIN
+        if output.has(_DIAG, "Diagnostic")
+        or output.has(_DISCOVERY, "Device Information")
+        or output.has(_TOPO, "Topology")
+        else NO
+    )
 
 
 def parse(output: Output) -> Parsed:

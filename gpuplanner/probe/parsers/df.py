@@ -26,7 +26,7 @@ _PERCENT = re.compile(r"[ \t](\d{1,3}%|-)[ \t]{1,8}(/.*)$")
 
 def recognise(output: Output) -> int:
     """By its header."""
-    return CERTAIN if output.has(_HEADER) else NO
+    return CERTAIN if output.has(_HEADER, "Filesystem") else NO
 
 
 def parse(output: Output) -> Parsed:

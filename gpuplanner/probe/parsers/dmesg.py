@@ -48,7 +48,7 @@ def recognise(output: Output) -> int:
     """Certain by an Xid's line or by several lines with the kernel's own marks; likely by a system's log."""
     if "Xid (" in output.text and any(event.kind in {"xid", "sxid"} for _, event in _found(output)):
         return CERTAIN
-    looked_at = [line.text for line in output.lines[:_LOOKED_AT] if line.text.strip()]
+    looked_at = [line.text for line in output.first(_LOOKED_AT) if line.text.strip()]
     marked = sum(1 for text in looked_at if _MARKED.match(text) or (" kernel: " in text[:130] and _KERNEL.match(text)))
     if marked and (marked >= _FEW or marked * 2 >= len(looked_at)):
         return CERTAIN

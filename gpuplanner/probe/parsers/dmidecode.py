@@ -19,7 +19,7 @@ _FIELDS = {
 
 def recognise(output: Output) -> int:
     """By its head or a handle."""
-    return CERTAIN if output.has(_MARK) else NO
+    return CERTAIN if output.has(_MARK, "# dmidecode ", "DMI type ") else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -10,7 +10,7 @@ from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.events import FaultKind, ToolFault
 from gpuplanner.probe.evidence.record import LONGEST_QUOTE
 from gpuplanner.probe.evidence.software import Software
-from gpuplanner.probe.output import Line, Output
+from gpuplanner.probe.output import MOST_TRIED, Line, Output
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
 from gpuplanner.probe.parsers.nvidia_faults import (
     CUDA_ERRORS,
@@ -25,25 +25,18 @@ from gpuplanner.probe.parsers.nvidia_faults import (
     OF_A_GPU,
     OPTION,
     SENTENCES,
+    WORDS,
 )
 from gpuplanner.probe.parsers.nvidia_values import bus_id, count
 from gpuplanner.probe.values import Reading
 
-_MAYBE = re.compile(
-    "|".join(re.escape(sentence) for sentence, _ in SENTENCES)
-    + r"|Unable to determine the device handle|infoROM is corrupted|NVMLError_|is not a valid field to query"
-    r"|is not recognized|not found|Operation not permitted|Permission denied|CUDA_ERROR_"
-)
 _PROBE = re.compile(r"\"cuInit\": ?\[(\d{1,4}), ?\"(CUDA_ERROR_\w{1,60})\"\]")
 _MOST_FAULTS = 500
-_MOST_CANDIDATES = 20_000
 _LONGEST_JSON = 100_000
 
 
 def recognise(output: Output) -> int:
     """Certain by one of the sentences."""
-    if not _MAYBE.search(output.text):
-        return NO
     return CERTAIN if any(_fault(output, line) for line in _candidates(output)) else NO
 
 
@@ -51,7 +44,7 @@ def parse(output: Output) -> Parsed:
     """The faults in order, each once, with the bus identifier or the code where the sentence has one."""
     faults: list[ToolFault] = []
     library: Software | None = None
-    for line, version in output.matching(LIBRARY_VERSION):
+    for line, version in output.matching(LIBRARY_VERSION, "NVML library version"):
         reading = Reading(output)
         reading.put("library_version", version[1], line)
         library = reading.made(Software)
@@ -72,8 +65,7 @@ def parse(output: Output) -> Parsed:
 
 def _candidates(output: Output) -> Iterator[Line]:
     """Lines that may be a fault; of a log of nothing else, the first ones."""
-    lines = (line for line in output.lines if _MAYBE.search(line.text))
-    return islice(lines, _MOST_CANDIDATES)
+    return islice(output.holding(*WORDS), MOST_TRIED)
 
 
 def _fault(output: Output, line: Line) -> ToolFault | None:
@@ -121,8 +113,8 @@ _WANTING: tuple[tuple[re.Pattern[str], FaultKind], ...] = (
 
 def _cuda(output: Output) -> Software | None:
     """The newest CUDA of the driver where a CUDA probe's JSON has it: 12040 is 12.4."""
-    for line in output.lines:
-        if '"driver_cuda_version"' not in line.text or len(line.text) > _LONGEST_JSON:
+    for line in output.holding('"driver_cuda_version"'):
+        if len(line.text) > _LONGEST_JSON:
             continue
         try:
             given = json.loads(line.text).get("driver_cuda_version")

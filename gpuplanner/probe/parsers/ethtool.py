@@ -24,13 +24,13 @@ _MOST = 5_000
 def recognise(output: Output) -> int:
     """Certain by the settings, the counters, or a module's identifier; likely by a driver's rows."""
     text = output.text
-    if "Settings for " in text and output.has(_SETTINGS):
+    if "Settings for " in text and output.has(_SETTINGS, "Settings for "):
         return CERTAIN
-    if "NIC statistics:" in text and output.has(_STATISTICS):
+    if "NIC statistics:" in text and output.has(_STATISTICS, "NIC statistics:"):
         return CERTAIN
-    if "Identifier" in text and "Transceiver" in text and output.has(_MODULE):
+    if "Identifier" in text and "Transceiver" in text and output.has(_MODULE, "Identifier"):
         return CERTAIN
-    return LIKELY if "firmware-version: " in text and "bus-info: " in text and output.has(_DRIVER) else NO
+    return LIKELY if "firmware-version: " in text and "bus-info: " in text and output.has(_DRIVER, "driver: ") else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -32,7 +32,7 @@ _MOST_EVENTS = 10_000
 
 def recognise(output: Output) -> int:
     """Certain by an entry in this log's form; no other tool names a thread so."""
-    return CERTAIN if "] [tid " in output.text and output.has(_ENTRY) else NO
+    return CERTAIN if "] [tid " in output.text and output.has(_ENTRY, "] [tid ") else NO
 
 
 def parse(output: Output) -> Parsed:

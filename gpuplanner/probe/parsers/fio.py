@@ -29,9 +29,11 @@ _MOST_JOBS = 1_000
 
 def recognise(output: Output) -> int:
     """Certain by its version in JSON, or by a job's line with a rate below."""
-    if '"fio version"' in output.text and output.has(_JSON):
+    if '"fio version"' in output.text and output.has(_JSON, '"fio version"'):
         return CERTAIN
-    return CERTAIN if "(groupid=" in output.text and output.has(_JOB) and output.has(_RATE) else NO
+    return (
+        CERTAIN if "(groupid=" in output.text and output.has(_JOB, "(groupid=") and output.has(_RATE, "IOPS=") else NO
+    )
 
 
 def parse(output: Output) -> Parsed:

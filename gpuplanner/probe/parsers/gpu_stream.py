@@ -22,7 +22,7 @@ _MOST_ROWS = 50_000
 
 def recognise(output: Output) -> int:
     """Certain by a row's name."""
-    return CERTAIN if "STREAM_" in output.text and "_buffer_" in output.text and output.has(_ROW) else NO
+    return CERTAIN if "STREAM_" in output.text and "_buffer_" in output.text and output.has(_ROW, "_buffer_") else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -40,7 +40,7 @@ _KINDS: Mapping[str, FaultKind] = {
 
 def recognise(output: Output) -> int:
     """Certain by the first line of our own."""
-    return CERTAIN if HEAD in output.text and output.has(_BEGINS) else NO
+    return CERTAIN if HEAD in output.text and output.has(_BEGINS, HEAD) else NO
 
 
 def parse(output: Output) -> Parsed:

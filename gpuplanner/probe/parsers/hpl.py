@@ -19,7 +19,7 @@ _MOST_ROWS = 10_000
 
 def recognise(output: Output) -> int:
     """Certain by the header of its results."""
-    return CERTAIN if "Gflops" in output.text and output.has(_HEADER) else NO
+    return CERTAIN if "Gflops" in output.text and output.has(_HEADER, "Gflops") else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -26,7 +26,11 @@ _MOST_ROWS = 50_000
 
 def recognise(output: Output) -> int:
     """Certain by the header of its table."""
-    return CERTAIN if "#bytes" in output.text and (output.has(_RATES) or output.has(_LATENCIES)) else NO
+    return (
+        CERTAIN
+        if "#bytes" in output.text and (output.has(_RATES, "#bytes") or output.has(_LATENCIES, "#bytes"))
+        else NO
+    )
 
 
 def parse(output: Output) -> Parsed:

@@ -42,9 +42,11 @@ _OF_PORT: Fields = {
 def recognise(output: Output) -> int:
     """Certain by an adapter's line with a port, or by its panic."""
     text = output.text
-    if ("CA '" in text and output.has(_ADAPTER)) or ("Infiniband device '" in text and output.has(_STATUS)):
+    if ("CA '" in text and output.has(_ADAPTER, "CA '")) or (
+        "Infiniband device '" in text and output.has(_STATUS, "Infiniband device '")
+    ):
         return CERTAIN
-    return CERTAIN if "ibpanic: " in text and output.has(_PANIC) else NO
+    return CERTAIN if "ibpanic: " in text and output.has(_PANIC, "ibpanic: ") else NO
 
 
 def parse(output: Output) -> Parsed:

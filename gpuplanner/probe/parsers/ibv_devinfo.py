@@ -33,7 +33,9 @@ _OF_PORT: Fields = {
 
 def recognise(output: Output) -> int:
     """Certain by an adapter's line with a port's below."""
-    return CERTAIN if "hca_id:" in output.text and output.has(_ADAPTER) and output.has(_PORT) else NO
+    return (
+        CERTAIN if "hca_id:" in output.text and output.has(_ADAPTER, "hca_id:") and output.has(_PORT, "port:") else NO
+    )
 
 
 def parse(output: Output) -> Parsed:

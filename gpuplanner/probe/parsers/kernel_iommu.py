@@ -18,7 +18,7 @@ def recognise(output: Output) -> int:
     """By one of the three lines."""
     if not any(word in output.text for word in _WORDS):
         return NO
-    return CERTAIN if any(output.has(form) for form in (_COMMAND_LINE, _DOMAIN, _ENABLED)) else NO
+    return CERTAIN if any(output.has(form, *_WORDS) for form in (_COMMAND_LINE, _DOMAIN, _ENABLED)) else NO
 
 
 def parse(output: Output) -> Parsed:

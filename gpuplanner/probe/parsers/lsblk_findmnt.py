@@ -41,7 +41,9 @@ _MOUNT: Fields = {
 
 def recognise(output: Output) -> int:
     """By the keys of the JSON, the pairs, or the header of the tree."""
-    return CERTAIN if output.has(_JSON) or output.has(_PAIRS) or output.has(_HEADER) else NO
+    if _JSON.search(output.text):
+        return CERTAIN
+    return CERTAIN if output.has(_PAIRS, 'NAME="') or output.has(_HEADER, "NAME") else NO
 
 
 def parse(output: Output) -> Parsed:

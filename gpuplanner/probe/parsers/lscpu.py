@@ -14,6 +14,7 @@ from gpuplanner.probe.values import Reading, number, size_bytes, whole, words
 _MARK = re.compile(
     r"^[ \t]{0,12}(?:CPU op-mode\(s\)|On-line CPU\(s\) list|Thread\(s\) per core|NUMA node0 CPU\(s\)|BogoMIPS):"
 )
+_MARKS = ("CPU op-mode(s)", "On-line CPU(s) list", "Thread(s) per core", "NUMA node0 CPU(s)", "BogoMIPS")
 _JSON = re.compile(r'^[ \t]{0,12}"lscpu"[ \t]{0,4}:')
 _NODE = re.compile(r"^NUMA node(\d{1,5}) CPU\(s\)$")
 
@@ -37,7 +38,7 @@ FIELDS = {
 
 def recognise(output: Output) -> int:
     """By rows that no other tool prints."""
-    return CERTAIN if output.has(_MARK) or output.has(_JSON) else NO
+    return CERTAIN if output.has(_MARK, *_MARKS) or output.has(_JSON, '"lscpu"') else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -14,7 +14,7 @@ _ROW = re.compile(r"^([\w-]{1,60})[ \t]{1,60}(\d{1,12})[ \t]{1,8}(-?\d{1,6})(?:[
 
 def recognise(output: Output) -> int:
     """By its header."""
-    return CERTAIN if output.has(_HEADER) else NO
+    return CERTAIN if output.has(_HEADER, "Used by") else NO
 
 
 def parse(output: Output) -> Parsed:

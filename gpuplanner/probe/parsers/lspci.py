@@ -5,7 +5,7 @@ import re
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.paths import PciDevice
 from gpuplanner.probe.evidence.record import Lacking
-from gpuplanner.probe.output import Line, Output
+from gpuplanner.probe.output import Line, Output, at_line_start
 from gpuplanner.probe.parsers import CERTAIN, LIKELY, NO, Parsed, Parser
 from gpuplanner.probe.parsers.lspci_tree import TREE_ROOT, Tree
 from gpuplanner.probe.values import Reading, number, size_bytes, whole, words, yes
@@ -15,6 +15,8 @@ _DEVICE = re.compile(
     r"(?:(?P<bare_class>[0-9a-f]{4})|(?P<kind>[A-Z0-9][\w /,-]{2,60}?)(?: \[(?P<class>[0-9a-f]{4})\])?)"
     r": (?P<rest>.{1,400})$"
 )
+_DEVICE_BEGINS = at_line_start(r"(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-1][0-9a-f]\.[0-7] [^\n]{1,600}")
+_ROOTS = ("]-",)
 _IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]")
 _BARE_IDS = re.compile(r"^([0-9a-f]{4}):([0-9a-f]{4})\b")
 _REVISION = re.compile(r"\(rev ([0-9a-f]{2})\)")
@@ -40,19 +42,13 @@ _MIB = 2.0**20
 
 def recognise(output: Output) -> int:
     """Certain by a device's line with its class, a tree's root, or the lines of a link or of access control."""
-    for line in output.lines:
-        text = line.text
-        if (match := _DEVICE.match(text)) and (
-            match["class"] or match["bare_class"] or _KINDS.search(match["kind"] or "")
-        ):
+    for line, _ in output.starting(_DEVICE_BEGINS):
+        match = _DEVICE.match(line.text)
+        if match and (match["class"] or match["bare_class"] or _KINDS.search(match["kind"] or "")):
             return CERTAIN
-        if (
-            TREE_ROOT.match(text)
-            or ("ACSCtl:" in text and _ACS.match(text))
-            or ("LnkSta:" in text and _STATE.match(text))
-        ):
-            return CERTAIN
-    return LIKELY if any("LnkCap:" in line.text and _CAP.match(line.text) for line in output.lines) else NO
+    if output.has(TREE_ROOT, *_ROOTS) or output.has(_ACS, "ACSCtl:") or output.has(_STATE, "LnkSta:"):
+        return CERTAIN
+    return LIKELY if output.has(_CAP, "LnkCap:") else NO
 
 
 def parse(output: Output) -> Parsed:

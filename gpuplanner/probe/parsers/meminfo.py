@@ -22,7 +22,7 @@ FIELDS = {
 
 def recognise(output: Output) -> int:
     """By its rows."""
-    return CERTAIN if output.has(_MARK) else NO
+    return CERTAIN if output.has(_MARK, "MemTotal:", "MemAvailable:", "HugePages_Total:", "SwapTotal:") else NO
 
 
 def parse(output: Output) -> Parsed:

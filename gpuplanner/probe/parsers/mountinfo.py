@@ -4,10 +4,11 @@ import re
 
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.host import Mount
-from gpuplanner.probe.output import Output
+from gpuplanner.probe.output import Output, at_line_start
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
 from gpuplanner.probe.values import Reading
 
+_BEGINS = at_line_start(r"\d{1,9} \d{1,9} \d{1,6}:\d{1,9} /[^\n]{1,4000}")
 _ROW = re.compile(
     r"^\d{1,9} \d{1,9} \d{1,6}:\d{1,9} \S{1,1000} (/\S{0,1000}) (\S{1,1000}) "
     r"(?:\S{1,60} ){0,6}- (\S{1,60}) (\S{1,1000})"
@@ -18,7 +19,7 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 def recognise(output: Output) -> int:
     """By the form of a row."""
-    return CERTAIN if output.has(_ROW) else NO
+    return CERTAIN if any(_ROW.match(line.text) for line, _ in output.starting(_BEGINS)) else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -51,7 +51,7 @@ def recognise(output: Output) -> int:
     """Certain by a line with its mark that says one of the things that are read, or by a warning."""
     if "NCCL INFO " not in output.text and "NCCL WARN " not in output.text:
         return NO
-    marked = islice((line.text for line in output.lines if "NCCL " in line.text), _LOOKED_AT)
+    marked = islice((line.text for line in output.holding("NCCL ")), _LOOKED_AT)
     found = (_LINE.search(text) for text in marked)
     known = any(match and (match[2] == "WARN" or _KNOWN.search(match["said"])) for match in found)
     return CERTAIN if known else NO

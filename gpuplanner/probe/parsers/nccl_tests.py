@@ -37,11 +37,11 @@ _MOST_ROWS, _MOST_RUNS, _MOST_RANKS = 50_000, 1_000, 100_000
 
 def recognise(output: Output) -> int:
     """Certain by the table's header; likely by rows alone whose mean is stated."""
-    if "algbw" in output.text and output.has(_HEADER):
+    if "algbw" in output.text and output.has(_HEADER, "algbw"):
         return CERTAIN
     if "# Avg bus bandwidth" in output.text or "# Out of bounds values" in output.text:
         return CERTAIN
-    return LIKELY if "# nThread " in output.text and output.has(_RANK) else NO
+    return LIKELY if "# nThread " in output.text and output.has(_RANK, "Rank") else NO
 
 
 def parse(output: Output) -> Parsed:

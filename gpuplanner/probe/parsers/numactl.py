@@ -18,7 +18,7 @@ _MIB = 1 << 20
 
 def recognise(output: Output) -> int:
     """By its first line."""
-    return CERTAIN if output.has(_NODES) else NO
+    return CERTAIN if output.has(_NODES, "available:") else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -28,7 +28,7 @@ def recognise(output: Output) -> int:
     """Certain by its version with a test that ran, or by its block in JSON with one."""
     if '"nvbandwidth"' in output.text and '"testcases"' in output.text:
         return CERTAIN
-    return CERTAIN if "nvbandwidth Version" in output.text and output.has(_RUNNING) else NO
+    return CERTAIN if "nvbandwidth Version" in output.text and output.has(_RUNNING, "Running ") else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -14,7 +14,7 @@ _RELEASE = re.compile(r"Cuda compilation tools, release (\d{1,3}\.\d{1,2})(?:, V
 
 def recognise(output: Output) -> int:
     """Certain by the line of its release."""
-    return CERTAIN if "Cuda compilation tools" in output.text and output.has(_RELEASE) else NO
+    return CERTAIN if "Cuda compilation tools" in output.text and output.has(_RELEASE, "Cuda compilation tools") else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -3,18 +3,15 @@
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from itertools import islice
 
-from gpuplanner.probe.output import Line, Output
+from gpuplanner.probe.output import MOST_TRIED, Line, Output, at_line_start
 from gpuplanner.probe.parsers.nvidia_query_names import plain_name
 
 _NAME = re.compile(r"[A-Za-z][\w.]{1,80}(?: \[[^\]]{1,8}\])?$")
-_HEADER_START = r"[ \t]{0,40}[A-Za-z][\w.]{1,80}(?: \[[^\]\n]{1,8}\])?[ \t]{0,4}(?:,|$)"
-_MAYBE_HEADER = re.compile(_HEADER_START)
-_ANYWHERE = re.compile(f"^{_HEADER_START}", re.MULTILINE)
+_MAYBE_HEADER = at_line_start(r"[ \t]{0,40}[A-Za-z][\w.]{1,80}(?: \[[^\]\n]{1,8}\])?[ \t]{0,4}(?:,[^\n]*|$)")
 _SENTENCE = "Unable to determine the device handle"
 _MOST_COLUMNS = 500
-_MOST_HEADERS = 20_000
-"""Lines that are tried as a header."""
 
 
 @dataclass
@@ -57,30 +54,37 @@ def asked_for(output: Output, switch: str) -> tuple[str, ...] | None:
     return None
 
 
-def tables(output: Output, known: Collection[str], switch: str, wide: str = "") -> list[Table]:
-    """All tables of an output. `wide`: the column whose text may have commas of its own.
+def tables(output: Output, known: Collection[str], switch: str, wide: str = "", word: str = "") -> list[Table]:
+    """All tables of an output. `wide`: the column whose text may have commas of its own; `word`: one that
+    stands in each header.
 
     A table ends where a line is empty or has no comma, unless it is a sentence about a GPU that does not answer.
     """
     found: list[Table] = []
     inside = False
+    headers = _headers(output, known, word)
     if named := asked_for(output, switch):
         found.append(Table(named, None))
         inside = True
-    elif not _ANYWHERE.search(output.text):
+    elif not headers:
         return []
-    tried = 0
     for line in output.lines:
-        names = None
-        if tried < _MOST_HEADERS and _MAYBE_HEADER.match(line.text):
-            tried += 1
-            names = header_names(line, known)
-        if names:
+        if names := headers.get(line.number):
             inside = True
             if not found or found[-1].names != names:
                 found.append(Table(names, line))
         elif inside and switch not in line.text:
             inside = _row(found[-1], line, wide)
+    return found
+
+
+def _headers(output: Output, known: Collection[str], word: str) -> dict[int, tuple[str, ...]]:
+    """The names of the columns by the number of the line that is a header."""
+    found: dict[int, tuple[str, ...]] = {}
+    begun = (line for line, _ in output.starting(_MAYBE_HEADER))
+    for line in islice(output.holding(word), MOST_TRIED) if word else begun:
+        if names := header_names(line, known):
+            found[line.number] = names
     return found
 
 

@@ -41,6 +41,42 @@ SENTENCES: tuple[tuple[str, FaultKind], ...] = (
 )
 """As nvidia-smi, NVML, CUDA, PyTorch and Fabric Manager print them, with what they mean."""
 
+WORDS = (
+    "NVIDIA-SMI ",
+    "Failed to initialize NVML",
+    "vml error: driver not loaded",
+    "NVML ERROR",
+    "NVML Shared Library",
+    "NVIDIA driver on your system",
+    "cannot open shared object file",
+    "version mismatch",
+    "s were found",
+    "No CUDA GPUs",
+    "CUDA-capable device",
+    "CUDA driver version is",
+    "no kernel image",
+    "forward compatibility was",
+    "GPU access blocked",
+    "GPU is lost",
+    "GPU requires reset",
+    "system not yet initialized",
+    "current PyTorch installation",
+    "out of shared memory",
+    "max number of worker",
+    "match with driver version",
+    "Invalid combination of",
+    "determine the device handle",
+    "infoROM is corrupted",
+    "NVMLError_",
+    "valid field to query",
+    "is not recognized",
+    "not found",
+    "Operation not permitted",
+    "Permission denied",
+    "CUDA_ERROR_",
+)
+"""One of them stands in every line that is a fault."""
+
 OF_A_GPU: tuple[tuple[str, FaultKind], ...] = (
     ("GPU is lost", "gpu_lost"),
     ("requires reset", "needs_reset"),

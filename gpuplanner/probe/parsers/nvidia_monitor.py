@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpuplanner.probe.output import Line, Output
+from gpuplanner.probe.output import Line, Output, at_line_start
 
 MOST_SAMPLES = 100_000
 """Rows that are read of one output: 8 GPUs at one a second take three hours."""
 
-_HEADER = re.compile(r"^#[ \t]{0,20}(?:Date[ ,\t]{1,20})?(?:Time[ ,\t]{1,20})?gpu[ ,\t]", re.MULTILINE)
+_START = r"#[ \t]{0,20}(?:Date[ ,\t]{1,20})?(?:Time[ ,\t]{1,20})?gpu[ ,\t]"
+_HEADER = re.compile(_START)
+_TABLE = at_line_start(_START + r"[^\n]{0,2000}")
 _ROW = re.compile(r"[ \t]{0,40}\d")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})$")
 _DAY_S = 86_400.0
@@ -31,9 +33,8 @@ def columns(header: str) -> list[str]:
 
 def has_table(output: Output, processes: bool) -> bool:
     """Whether there is a table, of processes (`pmon`) or of GPUs (`dmon`)."""
-    for match in _HEADER.finditer(output.text):
-        end = output.text.find("\n", match.start())
-        names = columns(output.text[match.start() : end if 0 <= end < match.start() + 2_000 else match.start() + 2_000])
+    for line, _ in output.starting(_TABLE):
+        names = columns(line.text)
         if ("pid" in names) == processes and len(names) > 2:
             return True
     return False

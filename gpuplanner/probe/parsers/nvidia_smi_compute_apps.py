@@ -17,7 +17,11 @@ def recognise(output: Output) -> int:
     """Certain by a header with `pid` and a name that only this query has, or by the command."""
     if asked_for(output, _SWITCH):
         return CERTAIN
-    return CERTAIN if "," in output.text and any(table.header for table in _tables(output)) else NO
+    return (
+        CERTAIN
+        if "," in output.text and "pid" in output.text and any(table.header for table in _tables(output))
+        else NO
+    )
 
 
 def parse(output: Output) -> Parsed:
@@ -49,7 +53,7 @@ def parse(output: Output) -> Parsed:
 
 def _tables(output: Output) -> list[Table]:
     known = {*APP_NAMES, *_OF_GPU, "timestamp"}
-    return [table for table in tables(output, known, _SWITCH, wide="process_name") if "pid" in table.names]
+    return [table for table in tables(output, known, _SWITCH, wide="process_name", word="pid") if "pid" in table.names]
 
 
 PARSER = Parser("nvidia-smi-compute-apps", recognise, parse)

@@ -20,7 +20,7 @@ _OF_LINKS = re.compile(r"^[ \t]{0,40}(?:Link \d|NVML:|Nvlink |Device does not ha
 
 def recognise(output: Output) -> int:
     """Certain by a slice's line, or by a GPU's that no line of `nvlink` follows: that prints the same line first."""
-    if "(UUID:" not in output.text:
+    if not output.has(_GPU, "(UUID:") and not output.has(_MIG, "(UUID:"):
         return NO
     sure = NO
     after_gpu = False

@@ -26,11 +26,11 @@ _COMPUTE = re.compile(
 
 def recognise(output: Output) -> int:
     """Certain by the title of one of the tables."""
-    if "Profile ID" in output.text and output.has(_PLACEMENTS):
+    if "Profile ID" in output.text and output.has(_PLACEMENTS, "Profile ID"):
         return CERTAIN
     if "MIG" not in output.text:
         return NO
-    return CERTAIN if _TITLE.search(output.text) or output.has(_NONE) else NO
+    return CERTAIN if _TITLE.search(output.text) or output.has(_NONE, "No MIG-enabled devices found") else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -33,6 +33,7 @@ _COUNTERS = {
 }
 _ALL_INACTIVE = re.compile(r"all links are inactive", re.IGNORECASE)
 _NOT_HERE = re.compile(r"Device does not have or support Nvlink|Nvlink queries are not supported", re.IGNORECASE)
+_NONE = ("does not have or support", "queries are not supported")
 _NO_ANSWER = re.compile(r"^[ \t]{0,20}NVML: (?:Unable to|Failed to|Error)", re.IGNORECASE)
 _LEFT_OUT = re.compile(r"^[ \t]{0,40}(?:\[?\.\.\.\]?|\[snip\])[ \t]{0,20}$")
 
@@ -45,9 +46,9 @@ def recognise(output: Output) -> int:
     text = output.text
     if "Link" not in text and "Nvlink" not in text:
         return NO
-    if "Link " in text and any(_known(match[2]) for _, match in output.matching(_LINK)):
+    if "Link " in text and any(_known(match[2]) for _, match in output.matching(_LINK, "Link ")):
         return CERTAIN
-    return CERTAIN if _ALL_INACTIVE.search(text) or _NOT_HERE.search(text) else NO
+    return CERTAIN if output.has(_ALL_INACTIVE, "nactive", "nActive") or output.has(_NOT_HERE, *_NONE) else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -1,10 +1,12 @@
 """`nvidia-smi -q`, whole or in parts (`-d …`, an excerpt), with the labels of old and new drivers. Judges nothing."""
 
 import re
+from dataclasses import replace
+from itertools import islice
 
 from gpuplanner.messages import msg
 from gpuplanner.probe.evidence import Evidence
-from gpuplanner.probe.output import Line, Output
+from gpuplanner.probe.output import Line, Output, at_line_start
 from gpuplanner.probe.parsers import CERTAIN, LIKELY, NO, Parsed, Parser, Problem
 from gpuplanner.probe.parsers.nvidia_labels import SECTIONS
 from gpuplanner.probe.parsers.nvidia_tree import GpuTree
@@ -12,7 +14,11 @@ from gpuplanner.probe.parsers.nvidia_values import HEAD_FIELDS, MOST_GPUS, Head,
 
 _GPU = re.compile(r"^[ \t]{0,40}GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])[ \t]{0,10}$")
 _LABEL = re.compile(r"^([ \t]{0,60})(\S[^:\n]{0,80})(?::[ \t]?(.*))?$")
-_SECTION = re.compile(r"^[ \t]{0,40}([A-Za-z][A-Za-z0-9 ]{2,40})(?:[ \t]{1,60}: .*)?$")
+_WORDS = "|".join(sorted(re.sub("_", "[^a-z0-9\\n]{1,3}", name) for name in SECTIONS))
+_SECTION = at_line_start(rf"[ \t]{{0,40}}({_WORDS})[ \t]{{0,60}}(?:: .*)?$", re.IGNORECASE)
+_MOST_EXCERPTS = 20
+_EXCERPT = 8_000
+"""Characters of a section without a GPU's line above that are read to see whether it is one."""
 _TITLE = "NVSMI LOG"
 _HEADS = frozenset(HEAD_FIELDS) | {"timestamp", "attached_gpus"}
 _OF_A_HOST = "Active vGPUs"
@@ -25,9 +31,13 @@ def recognise(output: Output) -> int:
         return NO
     if _TITLE in output.text or ("Attached GPUs" in output.text and "Driver Version" in output.text):
         return CERTAIN
-    if not any(plain_label(match[1]) in SECTIONS for _, match in output.matching(_SECTION)):
+    sections = list(islice(output.starting(_SECTION), _MOST_EXCERPTS))
+    if not sections:
         return NO
-    return CERTAIN if output.has(_GPU) else LIKELY if parse(output).evidence.gpus else NO
+    if output.has(_GPU, "GPU "):
+        return CERTAIN
+    excerpts = (match.string[match.start() + 1 : match.start() + _EXCERPT] for _, match in sections)
+    return LIKELY if any(parse(replace(output, text=excerpt)).evidence.gpus for excerpt in excerpts) else NO
 
 
 def parse(output: Output) -> Parsed:

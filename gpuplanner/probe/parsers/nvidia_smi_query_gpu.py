@@ -118,7 +118,7 @@ def _software(gpus: tuple[Gpu, ...]) -> Software | None:
 def _headless(output: Output) -> list[tuple[Line, list[str]]]:
     """Rows of which each has as many cells as the others and one that names a product; none when any line differs."""
     rows: list[tuple[Line, list[str]]] = []
-    for line in output.lines[:_MOST_ROWS_OF_FORM]:
+    for line in output.first(_MOST_ROWS_OF_FORM):
         if not line.text.strip():
             continue
         cells = cells_of(line)

@@ -8,13 +8,13 @@ from gpuplanner.messages import msg
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.paths import PathMatrix
 from gpuplanner.probe.evidence.record import Seen
-from gpuplanner.probe.output import Line, Output
+from gpuplanner.probe.output import Line, Output, at_line_start
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser, Problem
 from gpuplanner.probe.values import Reading, lacking
 
-_HEADER = re.compile(
-    r"^(?:[ \t]{0,80}GPU\d{1,4}[ \t]{1,40}(?:GPU\d|NIC\d|mlx|CPU |NUMA ).*|[ \t]{1,80}GPU\d{1,4}[ \t]{0,40})$"
-)
+_COLUMNS = r"(?:[ \t]{0,80}GPU\d{1,4}[ \t]{1,40}(?:GPU\d|NIC\d|mlx|CPU |NUMA ).*|[ \t]{1,80}GPU\d{1,4}[ \t]{0,40})$"
+_HEADER = re.compile(f"^{_COLUMNS}")
+_TABLE = at_line_start(_COLUMNS)
 _DEVICE = re.compile(r"(?:GPU|NIC)\d{1,4}$|(?:mlx|bnxt|rocep|qedr|hns|efa|irdma|mana)[\w.]{1,40}$")
 _ROW = re.compile(
     r"^[ \t]{0,80}((?:GPU|NIC)\d{1,4}|(?:mlx|bnxt|rocep|qedr|hns|efa|irdma|mana)[\w.]{1,40})[ \t]{1,80}(\S.*)$"
@@ -34,7 +34,9 @@ _MOST_MATRICES = 200
 
 def recognise(output: Output) -> int:
     """Certain by a header of GPUs with a row of paths below."""
-    return CERTAIN if "GPU" in output.text and any(matrix.rows for matrix in _matrices(output)) else NO
+    if "GPU" not in output.text or not any(output.starting(_TABLE)):
+        return NO
+    return CERTAIN if any(matrix.rows for matrix in _matrices(output)) else NO
 
 
 def parse(output: Output) -> Parsed:

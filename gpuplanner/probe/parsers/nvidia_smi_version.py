@@ -14,7 +14,9 @@ _LINE = re.compile(
 
 def recognise(output: Output) -> int:
     """Certain by the tool's own version."""
-    mine = "NVIDIA-SMI" in output.text and any(match[1] == "NVIDIA-SMI" for _, match in output.matching(_LINE))
+    mine = "NVIDIA-SMI" in output.text and any(
+        match[1] == "NVIDIA-SMI" for _, match in output.matching(_LINE, "NVIDIA-SMI")
+    )
     return CERTAIN if mine else NO
 
 

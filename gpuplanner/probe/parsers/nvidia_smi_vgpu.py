@@ -48,9 +48,9 @@ def recognise(output: Output) -> int:
     text = output.text
     if "vGPU ID" in text and ("Active vGPUs" in text or _HEAD.search(text)):
         return CERTAIN
-    if "GPU " not in text or not output.has(_GPU):
+    if "GPU " not in text or not output.has(_GPU, "GPU "):
         return NO
-    return CERTAIN if "Active vGPUs" in text or output.has(_TYPE) else NO
+    return CERTAIN if "Active vGPUs" in text or output.has(_TYPE, "GRID ", "NVIDIA ", "Tesla ", "Quadro ") else NO
 
 
 def parse(output: Output) -> Parsed:

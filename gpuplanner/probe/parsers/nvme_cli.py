@@ -39,7 +39,7 @@ def recognise(output: Output) -> int:
     text = output.text
     if '"avail_spare"' in text and '"percent_used"' in text and '"critical_warning"' in text:
         return CERTAIN
-    return CERTAIN if "Smart Log for NVME" in text and output.has(_HEAD) else NO
+    return CERTAIN if "Smart Log for NVME" in text and output.has(_HEAD, "Smart Log for NVME") else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -15,7 +15,7 @@ _STEAL, _IDLE, _WAITING = 7, 3, 4
 
 def recognise(output: Output) -> int:
     """By the row of all processors together."""
-    return CERTAIN if output.has(_ALL) else NO
+    return CERTAIN if output.has(_ALL, "cpu ", "cpu\t") else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -21,7 +21,9 @@ _MOST_ROWS = 10_000
 
 def recognise(output: Output) -> int:
     """Certain by a row's name with its unit."""
-    return CERTAIN if "_Bandwidth_" in output.text and "GB/sec" in output.text and output.has(_ROW) else NO
+    return (
+        CERTAIN if "_Bandwidth_" in output.text and "GB/sec" in output.text and output.has(_ROW, "_Bandwidth_") else NO
+    )
 
 
 def parse(output: Output) -> Parsed:

@@ -67,10 +67,10 @@ _FIELDS: Fields = {
 
 def recognise(output: Output) -> int:
     """Certain by the title, by "card0" in JSON beside one of its labels, or by the CSV's header."""
-    if output.has(_TITLE) or output.has(_CSV) or (output.text.find("GPU[") >= 0 and output.has(_ROW)):
+    if _TITLE.search(output.text) or output.has(_CSV, "device,") or output.has(_ROW, "GPU["):
         return CERTAIN
     labelled = "(Sensor " in output.text or "VRAM Total" in output.text or "GPU use (%)" in output.text
-    return CERTAIN if labelled and output.has(_CARD) else NO
+    return CERTAIN if labelled and output.has(_CARD, '"card') else NO
 
 
 def parse(output: Output) -> Parsed:

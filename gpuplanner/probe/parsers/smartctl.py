@@ -72,7 +72,7 @@ def recognise(output: Output) -> int:
     """Certain by the head of the text, or by its block in JSON."""
     if '"smartctl"' in output.text and '"json_format_version"' in output.text:
         return CERTAIN
-    return CERTAIN if "smartctl " in output.text and output.has(_HEAD) else NO
+    return CERTAIN if "smartctl " in output.text and output.has(_HEAD, "smartctl ") else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -19,7 +19,11 @@ _MOST_ROWS = 100_000
 
 def recognise(output: Output) -> int:
     """Certain by a row's name."""
-    return CERTAIN if ("_by_sm" in output.text or "_by_dma" in output.text) and output.has(_ROW) else NO
+    return (
+        CERTAIN
+        if ("_by_sm" in output.text or "_by_dma" in output.text) and output.has(_ROW, "_by_sm", "_by_dma")
+        else NO
+    )
 
 
 def parse(output: Output) -> Parsed:

@@ -7,7 +7,7 @@ from gpuplanner.probe.evidence.paths import IbPort, NetworkLink
 from gpuplanner.probe.evidence.record import Lacking
 from gpuplanner.probe.output import Line, Output
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
-from gpuplanner.probe.parsers.colon_table import sections
+from gpuplanner.probe.parsers.colon_table import SECTION, sections
 from gpuplanner.probe.values import Reading, number, whole, words
 
 _NET = re.compile(r"^/sys/class/net/(?P<name>[\w.@-]{1,40})/(?P<file>operstate|speed|mtu|duplex)$")
@@ -19,9 +19,10 @@ _ANY = re.compile(r"/sys/class/(?:net|infiniband)/")
 
 def recognise(output: Output) -> int:
     """By the paths."""
-    if not output.has(_ANY):
+    if not _ANY.search(output.text):
         return NO
-    return CERTAIN if any(_NET.match(path) or _PORT.match(path) for path, _ in sections(output)) else NO
+    paths = (match[1] for _, match in output.matching(SECTION, "==> "))
+    return CERTAIN if any(_NET.match(path) or _PORT.match(path) for path in paths) else NO
 
 
 def parse(output: Output) -> Parsed:

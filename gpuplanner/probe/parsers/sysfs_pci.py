@@ -6,7 +6,7 @@ from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.paths import PciDevice
 from gpuplanner.probe.output import Line, Output
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
-from gpuplanner.probe.parsers.colon_table import sections
+from gpuplanner.probe.parsers.colon_table import SECTION, sections
 from gpuplanner.probe.values import Reading, number, whole
 
 _PATH = re.compile(
@@ -18,8 +18,10 @@ _HEX = re.compile(r"^0x([0-9a-fA-F]{2,8})$")
 
 
 def recognise(output: Output) -> int:
-    """By the paths, with a file's content behind one of them."""
-    return CERTAIN if output.has(_NAMED) and any(_PATH.match(path) for path, _ in sections(output)) else NO
+    """By the paths."""
+    if not _NAMED.search(output.text):
+        return NO
+    return CERTAIN if any(_PATH.match(match[1]) for _, match in output.matching(SECTION, "==> ")) else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -11,7 +11,7 @@ from gpuplanner.probe.evidence.host import Cpu, HostMemory, KernelModule, Servic
 from gpuplanner.probe.evidence.software import Software
 from gpuplanner.probe.output import Output
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
-from gpuplanner.probe.parsers.colon_table import sections
+from gpuplanner.probe.parsers.colon_table import SECTION, sections
 from gpuplanner.probe.values import Reading, number, whole, words
 
 _RELEASE = re.compile(r'^PRETTY_NAME="?([^"\n]{1,200})"?$')
@@ -19,6 +19,7 @@ _UNAME = re.compile(r"^Linux (\S{1,253}) (\d\S{1,100}) #\d")
 _BOOT = re.compile(r"^(?:BOOT_IMAGE=|initrd=|root=)\S{1,400}( .*)?$")
 _UPTIME = re.compile(r"^(\d{1,12}\.\d{2}) \d{1,14}\.\d{2}$")
 _SECURE_BOOT = re.compile(r"^SecureBoot (enabled|disabled)$")
+_NAMED = re.compile(r"^Id=\S")
 _SERVICE = re.compile(r"^(Id|LoadState|ActiveState)=(\S{0,200})$")
 _SWAPS = re.compile(r"^Filename[ \t]{1,60}Type[ \t]{1,40}Size[ \t]{1,40}Used")
 _SWAP = re.compile(r"^(/\S{1,300})[ \t]{1,60}\w{2,12}[ \t]{1,40}(\d{1,16})[ \t]{1,40}(\d{1,16})")
@@ -45,11 +46,13 @@ def recognise(output: Output) -> int:
     if _command(output) in {"nproc", "uptime"}:
         return CERTAIN
     text = output.text
-    if any(literal in text and output.has(form) for literal, form in _FORMS) or output.has(_MANAGER):
+    if any(literal in text and output.has(form, literal) for literal, form in _FORMS) or output.has(
+        _MANAGER, "anager version", "anager Version"
+    ):
         return CERTAIN
-    if "Id=" in text and any(line.text.startswith("Id=") for line in output.lines) and output.has(_SERVICE):
+    if ("LoadState=" in text or "ActiveState=" in text) and output.has(_NAMED, "Id="):
         return CERTAIN
-    if "scaling_governor" in text and any(_GOVERNOR.search(path) for path, _ in sections(output)):
+    if "scaling_governor" in text and any(_GOVERNOR.search(match[1]) for _, match in output.matching(SECTION, "==> ")):
         return CERTAIN
     return CERTAIN if "filename:" in text and _modinfo(output) else NO
 
@@ -61,7 +64,7 @@ def _command(output: Output) -> str:
 
 
 def _modinfo(output: Output) -> bool:
-    found = {match[1] for _, match in output.matching(_MODINFO)}
+    found = {match[1] for _, match in output.matching(_MODINFO, "filename:", "license:")}
     return {"filename", "license"} <= found
 
 

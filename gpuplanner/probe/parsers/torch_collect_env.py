@@ -50,7 +50,7 @@ def recognise(output: Output) -> int:
     """Certain by the rows that only this script prints."""
     if "PyTorch" not in output.text or "GPU models and configuration" not in output.text:
         return NO
-    return CERTAIN if output.has(_MARK) else NO
+    return CERTAIN if output.has(_MARK, "CUDA") else NO
 
 
 def parse(output: Output) -> Parsed:

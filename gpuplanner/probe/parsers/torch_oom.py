@@ -32,7 +32,7 @@ _MOST = 1_000
 
 def recognise(output: Output) -> int:
     """Certain by its first words."""
-    return CERTAIN if _SENTENCE in output.text and output.has(_WANTED) else NO
+    return CERTAIN if _SENTENCE in output.text and output.has(_WANTED, _SENTENCE) else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -31,7 +31,7 @@ _SYSTEM = {"Distro": "os", "Kernel": "kernel", "Hostname": "hostname"}
 
 def recognise(output: Output) -> int:
     """Certain by the names of its blocks."""
-    return CERTAIN if '"device_info"' in output.text and output.has(_MARK) else NO
+    return CERTAIN if '"device_info"' in output.text and output.has(_MARK, '"board_info"') else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -2,10 +2,11 @@
 
 import re
 from functools import partial
+from itertools import islice
 
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.host import Limits
-from gpuplanner.probe.output import Output
+from gpuplanner.probe.output import MOST_TRIED, Output
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
 from gpuplanner.probe.values import Reading, number
 
@@ -29,8 +30,9 @@ _UNITS = {"kbytes": 1024.0, "512 bytes": 512.0, "bytes": 1.0, "blocks": 1024.0}
 
 def recognise(output: Output) -> int:
     """By two rows or more of either form."""
-    found = sum(1 for line in output.lines if _SHELL.match(line.text) or _PROCESS.match(line.text))
-    return CERTAIN if found > 1 else NO
+    rows = islice(output.holding("Max ", ", -", "(-"), MOST_TRIED)
+    found = (line for line in rows if _SHELL.match(line.text) or _PROCESS.match(line.text))
+    return CERTAIN if len(list(islice(found, 2))) > 1 else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -40,11 +40,11 @@ _CONTAINERS = frozenset(
 def recognise(output: Output) -> int:
     """By paths that nothing else prints, or by the command where it is known."""
     text = output.text
-    if _asked(output) or ("/sys/class/dmi/id/" in text and output.has(_DMI)):
+    if _asked(output) or ("/sys/class/dmi/id/" in text and output.has(_DMI, "/sys/class/dmi/id/")):
         return CERTAIN
-    if any(mark in text for mark in _LITERALS) and output.has(_MARKS):
+    if any(mark in text for mark in _LITERALS) and output.has(_MARKS, *_LITERALS):
         return CERTAIN
-    return CERTAIN if len(output.lines) < 4 and output.has(_HYPERVISOR) else NO
+    return CERTAIN if len(output.first(4)) < 4 and output.has(_HYPERVISOR) else NO
 
 
 def _asked(output: Output) -> str:

@@ -29,4 +29,4 @@ def test_each_value_names_the_line_it_stands_in(file: str) -> None:
     for record in (each for each in records if isinstance(each, Record)):
         for seen in (*record.seen.values(), *(lack.seen for lack in record.absent.values())):
             assert seen.source == file
-            assert seen.text == output.lines[seen.line - 1].text.strip()[:300]
+            assert seen.text == output.bare.lines[seen.line - 1].text.strip()[:300]
