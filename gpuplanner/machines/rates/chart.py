@@ -1,0 +1,125 @@
+"""A chart as data: lines of points, measured and expected, each with where it is from. Draws and judges nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from statistics import median
+
+from gpuplanner.messages import Message, MessageValue, msg
+
+_MOST_ODD = 3
+"""Things that are unlike the others and get a line of their own; more of them share one."""
+
+
+class Across(StrEnum):
+    """What stands across a chart. Where it is a name, `RateChart.labels` has one for each whole x."""
+
+    BYTES = "bytes"
+    NAMES = "names"
+    INTENSITY = "intensity"
+    """FLOP for each byte of the GPU's memory that is read or written."""
+
+
+class Role(StrEnum):
+    """What a line says: what was measured, what should be reached, what no part can exceed, what a plan does."""
+
+    MEASURED = "measured"
+    EXPECTED = "expected"
+    PEAK = "peak"
+    PLANNED = "planned"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point, with the ends of its range where it has one. `name`: what it is a point of."""
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+    name: MessageValue = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Points of one kind. `source`: who measured it, or what says that it should be so."""
+
+    name: MessageValue
+    role: Role
+    points: tuple[Point, ...]
+    source: MessageValue = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RateChart:
+    """A chart. Rates in `unit`: "GB/s" and "TFLOP/s" in powers of ten, or "%". `note`: what is drawn over what.
+
+    `labels`: of the places across, where `across` is names. `absent`: what of it is not there, and why.
+    `check`: the check that judges it; empty where none does.
+    """
+
+    id: str
+    title: Message
+    note: Message
+    across: Across
+    unit: str
+    lines: tuple[Line, ...]
+    labels: tuple[MessageValue, ...] = ()
+    absent: tuple[Message, ...] = ()
+    check: str = ""
+
+    @property
+    def measured(self) -> bool:
+        """Whether anything of it was measured."""
+        return any(line.role is Role.MEASURED and line.points for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """All charts of a machine. `lacking`: what was not measured, and what would tell."""
+
+    charts: tuple[RateChart, ...] = ()
+    lacking: tuple[Message, ...] = field(default=())
+
+    @property
+    def measured(self) -> bool:
+        """Whether anything was measured."""
+        return any(chart.measured for chart in self.charts)
+
+
+def alike(curves: Mapping[str, Sequence[tuple[float, float]]], share: float) -> list[tuple[tuple[str, ...], Line]]:
+    """Curves of several things, those together whose best value lies within `share` of the middle one.
+
+    By the names of each group, a measured line without a name: of several things the middle value at each x, with the
+    least and the most. The large group comes first, then the odd ones, the least first.
+    """
+    best = {name: max(y for _, y in points) for name, points in curves.items() if points}
+    if not best:
+        return []
+    middle = median(best.values())
+    usual = tuple(name for name in curves if name in best and abs(best[name] - middle) <= share * middle)
+    odd = sorted((name for name in best if name not in usual), key=best.__getitem__)
+    apart = odd[:_MOST_ODD] if len(odd) > _MOST_ODD + 1 else odd
+    groups = [usual] if usual else []
+    groups += [(name,) for name in apart]
+    if len(odd) > len(apart):
+        groups.append(tuple(odd[len(apart) :]))
+    return [(names, _together([curves[name] for name in names])) for names in groups]
+
+
+def _together(curves: Sequence[Sequence[tuple[float, float]]]) -> Line:
+    at: dict[float, list[float]] = {}
+    for curve in curves:
+        for x, y in curve:
+            at.setdefault(x, []).append(y)
+    several = len(curves) > 1
+    points = tuple(
+        Point(x, median(values), min(values) if several else None, max(values) if several else None)
+        for x, values in sorted(at.items())
+    )
+    return Line("", Role.MEASURED, points)
+
+
+def gpus_named(names: Sequence[str]) -> MessageValue:
+    """What a group of GPUs or pairs is called: by its name, or how many there are."""
+    return names[0] if len(names) == 1 else msg("rates.several", count=len(names), first=names[0], last=names[-1])
