@@ -8,7 +8,8 @@
 A beat is a timer that fires whenever the event loop is idle for a millisecond. What runs on a machine that is busy with
 other things is told apart: `longest_ms` is what a person waits, `longest_cpu_ms` what this thread worked of that, and
 `longest_own_ms` what this program made a person wait: all but the time in which the system gave the processor to other
-programs (where the system tells it). The last one counts waiting for the interpreter that another thread holds.
+programs (where the system tells it). The last one counts waiting for the interpreter while another thread works with
+it, but not while that thread is itself kept from the processor.
 
 A limit is for a machine as quick as the one that it was set on. On a slower one, or on one whose other programs take
 the caches from this one, the same work takes more time of the processor: so a yardstick is timed beside each
@@ -62,7 +63,7 @@ def _one_round_ms() -> float:
 
 @dataclass
 class Stalls:
-    """The gaps between beats, in milliseconds; in each the processor time of this thread and its turn in the queue."""
+    """The gaps between beats in milliseconds, with this thread's processor time and our threads' time in the queue."""
 
     gaps: list[tuple[float, float, float]] = field(default_factory=list)
     slowness: float = 1.0
@@ -82,7 +83,7 @@ class Stalls:
     @property
     def longest_own_ms(self) -> float:
         """The longest time that the window did not react while the system would have let it."""
-        return max((wall - queued for wall, _, queued in self.gaps), default=0.0)
+        return max((max(cpu, wall - queued) for wall, cpu, queued in self.gaps), default=0.0)
 
     @property
     def quick_cpu_ms(self) -> float:
@@ -122,9 +123,15 @@ class Stalls:
 
 
 def _queued_s() -> float:
-    """How long this thread could have run so far and another program was given the processor; 0 where nobody tells."""
+    """How long the threads that share the interpreter could have run so far and others were given the processor; 0
+    where nobody tells.
+    """
+    return sum(_queued_by_thread_s(thread.native_id) for thread in threading.enumerate())
+
+
+def _queued_by_thread_s(native_id: int | None) -> float:
     try:
-        told = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat").read_text(encoding="ascii")
+        told = Path(f"/proc/self/task/{native_id}/schedstat").read_text(encoding="ascii")
     except OSError:
         return 0.0
     return int(told.split()[1]) / 1e9

@@ -139,6 +139,29 @@ def test_a_stall_is_measured(qapp):
     assert stalls.longest_ms >= 100
 
 
+@pytest.mark.alone
+def test_waiting_for_a_thread_that_has_the_interpreter_is_measured(qapp):
+    held_s = 0.15
+
+    def hold() -> None:
+        end = time.thread_time() + held_s
+        while time.thread_time() < end:
+            pass
+
+    switch_s = sys.getswitchinterval()
+    sys.setswitchinterval(10)
+    try:
+        holder = threading.Thread(target=hold)
+        with watch_stalls() as stalls:
+            stalls.pump(0.02)
+            holder.start()
+            stalls.pump_until(lambda: not holder.is_alive())
+    finally:
+        sys.setswitchinterval(switch_s)
+    assert stalls.longest_own_ms > held_s * 900
+    assert stalls.longest_cpu_ms < held_s * 500
+
+
 @pytest.mark.parametrize(("ratio", "slowness"), [(0.5, 1.0), (1.0, 1.0), (1.8, 1.8)])
 def test_a_slower_machine_gets_as_much_more_time_and_a_quicker_one_no_less(monkeypatch, ratio, slowness):
     monkeypatch.setattr(measuring, "yardstick_ms", lambda: ratio * measuring.YARDSTICK_MS)

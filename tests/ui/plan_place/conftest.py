@@ -10,6 +10,7 @@ from gpuplanner.ui.notices import Notices
 from gpuplanner.ui.places import Context, Location
 from gpuplanner.ui.plan_place import outcome
 from gpuplanner.ui.plan_place.page import PlanPage
+from gpuplanner.workspace import Workspace
 from tests.ui.plan_place.by_hand import FakeWorkspace
 
 
@@ -19,6 +20,14 @@ def workspace(tmp_path, shipped_catalog, shipped_efficiencies) -> Iterator[FakeW
     made = FakeWorkspace(tmp_path / "home", shipped_catalog, shipped_efficiencies)
     yield made
     made.close()
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory) -> Iterator[Workspace]:
+    """The real engine over a store in an empty folder."""
+    made = Workspace(tmp_path_factory.mktemp("home"))
+    yield made
+    made.store.close()
 
 
 @pytest.fixture
@@ -40,7 +49,9 @@ def open_page(qtbot, appearance, settings, jobs, workspace, went) -> Iterator[Ca
     """Makes a Plan page as the window would, shown, with the catalog read."""
     made: list[PlanPage] = []
 
-    def make(path: str = "", size: tuple[int, int] = (1250, 820), store: FakeWorkspace | None = None) -> PlanPage:
+    def make(
+        path: str = "", size: tuple[int, int] = (1250, 820), store: FakeWorkspace | Workspace | None = None
+    ) -> PlanPage:
         notices = Notices()
         context = Context(appearance, settings, jobs, notices, went.append, store or workspace)
         page = PlanPage(context)

@@ -12,13 +12,13 @@ from tests.ui.stalls import watch_stalls
 ALLOWED_MS = 50
 
 
-def typed(stalls, row, text):
+def typed(stalls, row, text, between_s=0.03):
     edit = row.target
     edit.setFocus()
     edit.selectAll()
     for letter in text:
         QTest.keyClicks(edit, letter)
-        stalls.pump(0.03)
+        stalls.pump(between_s)
 
 
 @pytest.mark.alone

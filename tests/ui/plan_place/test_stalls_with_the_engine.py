@@ -1,10 +1,15 @@
-"""From a key to its result over the real engine, in processor time: what other programs take does not count."""
+"""The window over the real engine and the whole catalog: how soon a key has its result, and how long the window stands
+still while search and explanation run beside it.
+
+What other programs take does not count: from a key to its result processor time is measured, and of a standstill what
+a person waits (`quick_own_ms`), the waiting for our own threads included.
+"""
 
 import time
 
 import pytest
 
-from gpuplanner.workspace import Workspace
+from gpuplanner.ui.plan_place import outcome
 from tests.ui.plan_place.test_stalls import ALLOWED_MS, typed
 from tests.ui.stalls import watch_stalls
 
@@ -16,13 +21,9 @@ EDITED = {
     "pretrain-7b": ("training.global_batch", ("512", "1024")),
 }
 """Of each preset a field and the values that are typed into it in turn."""
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory):
-    workspace = Workspace(tmp_path_factory.mktemp("home"))
-    yield workspace
-    workspace.store.close()
+TWO_FIELDS = ("serving.input_tokens", "serving.concurrency")
+SPEEDS_S = {"hasty": 0.03, "each key meets a search": 0.08, "each key has its results": 0.3}
+"""Between two keys. A search starts 60 ms after a key, an explanation 200 ms."""
 
 
 def key_to_result_ms(page, preset) -> float:
@@ -46,6 +47,18 @@ def opened(open_page, settled, real, preset):
     page.presenter.document.set_machine(page.presenter.outcome.worked.estimate.plan.machine)
     settled(page)
     return page
+
+
+def one_round(page, keys, texts, between_s=SPEEDS_S["hasty"]):
+    """How the window stood still while something was typed into fields and until all of it was worked out."""
+    with watch_stalls() as stalls:
+        for key, text in zip(keys, texts, strict=True):
+            typed(stalls, page.wizard.row(key), text, between_s)
+        stalls.pump_until(lambda: page.presenter.outcome.searched.current, timeout_s=30)
+        stalls.pump(0.4)
+    field = keys[-1].partition(".")[2]
+    assert getattr(page.presenter.outcome.worked.estimate.plan.workload, field) == int(texts[-1])
+    return stalls
 
 
 @pytest.mark.parametrize("preset", list(EDITED))
@@ -78,11 +91,31 @@ def test_typing_keeps_the_window_alive(open_page, settled, real, preset, own_mac
         page = open_page(f"preset/{preset}", store=real)
         settled(page)
     key, values = EDITED[preset]
-    cpu_ms = []
     for text in (*values, values[0]):
-        with watch_stalls() as stalls:
-            typed(stalls, page.wizard.row(key), text)
-            stalls.pump_until(lambda: page.presenter.outcome.searched.current, timeout_s=30)
-            stalls.pump(0.4)
-        cpu_ms.append(stalls.quick_cpu_ms)
-    assert max(cpu_ms) < ALLOWED_MS
+        stalls = one_round(page, [key], [text])
+        assert stalls.quick_own_ms < ALLOWED_MS
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("speed", SPEEDS_S)
+def test_however_quickly_somebody_types(open_page, settled, real, speed):
+    page = open_page("preset/chat-70b", store=real)
+    settled(page)
+    for texts in (("3000", "48"), ("2000", "64")):
+        assert one_round(page, TWO_FIELDS, texts, SPEEDS_S[speed]).quick_own_ms < ALLOWED_MS
+
+
+@pytest.mark.alone
+def test_even_if_search_and_explanation_did_not_wait_for_a_pause(open_page, settled, real, monkeypatch):
+    # Harsher than the window ever is: all of it falls together.
+    monkeypatch.setattr(outcome, "SEARCH_AFTER_MS", 0)
+    monkeypatch.setattr(outcome, "EXPLAIN_AFTER_MS", 0)
+    page = open_page("preset/chat-70b", store=real)
+    settled(page)
+    rounds = [
+        one_round(page, TWO_FIELDS, texts)
+        for texts in (("3000", "48"), ("2000", "64"), ("2500", "32"), ("1500", "24"), ("3500", "40"), ("1000", "56"))
+    ]
+    assert max(stalls.quick_cpu_ms for stalls in rounds) < ALLOWED_MS
+    # All rounds but one: on a busy machine the thread that has the interpreter may itself not be given the processor.
+    assert sorted(stalls.quick_own_ms for stalls in rounds)[-2] < ALLOWED_MS

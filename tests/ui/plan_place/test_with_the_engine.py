@@ -9,17 +9,8 @@ from gpuplanner.store.plan_files import read_plan
 from gpuplanner.store.settings import LANGUAGE
 from gpuplanner.ui.settings import MemorySettings
 from gpuplanner.workload.plan import WORKLOADS
-from gpuplanner.workspace import Workspace
 from tests.ui.checks import clipped, missing_glyphs
 from tests.ui.screenshots import settle
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory):
-    workspace = Workspace(tmp_path_factory.mktemp("home"))
-    yield workspace
-    workspace.store.close()
-
 
 OF_EACH_KIND = {
     read_plan(path).workload.kind: path.stem for path in sorted((shipped("resources") / "presets").glob("*.gpuplan"))
@@ -83,30 +74,6 @@ def test_everything_in_an_estimate_has_a_name(real, preset, language):
     for figure in (*made.metrics.values(), made.memory.needed, made.memory.reserved):
         wanted |= {row.name_id for row in explanation(figure)}
     assert {name for name in wanted if not translator.has(name)} == set()
-
-
-@pytest.mark.alone
-def test_typing_over_the_real_engine_keeps_the_window_alive(open_page, settled, real):
-    from tests.ui.plan_place.test_stalls import ALLOWED_MS, typed
-    from tests.ui.stalls import watch_stalls
-
-    page = open_page("preset/chat-70b", store=real)
-    settled(page)
-    rows = [page.wizard.row(f"serving.{name}") for name in ("input_tokens", "concurrency")]
-    cpu_ms, own_ms = [], []
-    for texts in (("3000", "48"), ("2000", "64"), ("2500", "32"), ("1500", "24"), ("3500", "40"), ("1000", "56")):
-        with watch_stalls() as stalls:
-            for row, text in zip(rows, texts, strict=True):
-                typed(stalls, row, text)
-            stalls.pump_until(lambda: page.presenter.outcome.searched.current, timeout_s=20)
-            stalls.pump(0.4)
-        assert page.presenter.outcome.worked.estimate.plan.workload.concurrency == int(texts[1])
-        cpu_ms.append(stalls.quick_cpu_ms)
-        own_ms.append(stalls.quick_own_ms)
-    assert max(cpu_ms) < ALLOWED_MS
-    # What a person waits, search and explanation beside it. All rounds but one: on a busy machine the thread that has
-    # the interpreter may itself not be given the processor.
-    assert sorted(own_ms)[-2] < ALLOWED_MS
 
 
 def test_settings_of_the_page_are_forgotten_with_the_layout(open_page, settings):
