@@ -9,13 +9,14 @@ from gpuplanner.acceptance.checking import Acceptance, CheckResult
 from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context, print_json
+from gpuplanner.cli.kept_runs import keep_run
 from gpuplanner.cli.machine_evidence import machine_evidence
 from gpuplanner.machines.expecting import expected
 from gpuplanner.machines.judging import judge
 from gpuplanner.messages import Message, msg, shortened
 
-_CODES = {Verdict.PASS: 0, Verdict.WARN: 1, Verdict.FAIL: 1, Verdict.CANNOT_TELL: 3, Verdict.SKIPPED: 3}
-_WORDS = {
+CODES = {Verdict.PASS: 0, Verdict.WARN: 1, Verdict.FAIL: 1, Verdict.CANNOT_TELL: 3, Verdict.SKIPPED: 3}
+WORDS = {
     Verdict.PASS: "check.verdict.pass",
     Verdict.WARN: "check.verdict.warn",
     Verdict.FAIL: "check.verdict.fail",
@@ -30,14 +31,17 @@ def check_machine(options: argparse.Namespace, context: Context) -> int:
     wanted = expected(options.expect, context.workspace) if options.expect is not None else None
     machine = machine_evidence(options.targets, context)
     found = judge(context.workspace, machine, wanted, datetime.now(UTC).date())
+    for run in machine.runs:
+        keep_run(options, options.targets[0], run, context, found.verdict.value, options.expect or "")
     if options.json:
-        print_json(_data(found, context))
+        print_json(check_data(found, context))
     else:
-        print("\n".join(_lines(found, context, everything=options.all)))
-    return _CODES[found.verdict]
+        print("\n".join(check_lines(found, context, everything=options.all)))
+    return CODES[found.verdict]
 
 
-def _data(found: Acceptance, context: Context) -> dict[str, Any]:
+def check_data(found: Acceptance, context: Context) -> dict[str, Any]:
+    """The fixed shape of what was found."""
     return {
         "verdict": found.verdict.value,
         "expected": _text(found.promised.said_by, context),
@@ -68,10 +72,10 @@ def _text(message: Message | None, context: Context) -> str | None:
     return None if message is None else context.text(message)
 
 
-def _lines(found: Acceptance, context: Context, *, everything: bool) -> Iterable[str]:
+def check_lines(found: Acceptance, context: Context, *, everything: bool) -> Iterable[str]:
     """Failures first, then warnings with what to do, then what passed; the rest in one line unless all is asked for."""
     said_by = found.promised.said_by or msg("check.promise.none")
-    yield context.text("cli.check.head", verdict=msg(_WORDS[found.verdict]), expected=said_by)
+    yield context.text("cli.check.head", verdict=msg(WORDS[found.verdict]), expected=said_by)
     order = (*_SHOWN_FIRST, Verdict.CANNOT_TELL, Verdict.SKIPPED) if everything else _SHOWN_FIRST
     rows: list[tuple[str, ...]] = []
     notes: dict[int, list[str]] = {}
@@ -86,13 +90,13 @@ def _lines(found: Acceptance, context: Context, *, everything: bool) -> Iterable
     for verdict in () if everything else (Verdict.CANNOT_TELL, Verdict.SKIPPED):
         left = [result.id for result in found.results if result.judgement.verdict is verdict]
         if left:
-            yield context.text("cli.check.left", verdict=msg(_WORDS[verdict]), count=len(left), names=", ".join(left))
+            yield context.text("cli.check.left", verdict=msg(WORDS[verdict]), count=len(left), names=", ".join(left))
 
 
 def _row(result: CheckResult, context: Context) -> tuple[str, ...]:
     judgement = result.judgement
     words = (
-        context.text(_WORDS[judgement.verdict]),
+        context.text(WORDS[judgement.verdict]),
         result.id,
         context.text(f"check.name.{result.id}"),
         _text(judgement.measured, context) or "–",

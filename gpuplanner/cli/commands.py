@@ -108,6 +108,7 @@ def _probe(parser: Parser, text: Text) -> None:
     parser.add_argument("--tier", choices=("a", "b"), default="a", help=text("cli.help.probe_tier"))
     parser.add_argument("--yes", action="store_true", help=text("cli.help.probe_yes"))
     parser.add_argument("--even-if-busy", action="store_true", help=text("cli.help.probe_even_if_busy"))
+    parser.add_argument("--no-history", action="store_true", help=text("cli.help.no_history"))
 
 
 def _watch(parser: Parser, text: Text) -> None:
@@ -120,11 +121,33 @@ def _check(parser: Parser, text: Text) -> None:
     parser.add_argument("targets", nargs="+", metavar="TARGET|FILE", help=text("cli.help.check_targets"))
     parser.add_argument("--expect", metavar="NAME|PLAN", help=text("cli.help.check_expect"))
     parser.add_argument("--all", action="store_true", help=text("cli.help.check_all"))
+    parser.add_argument("--no-history", action="store_true", help=text("cli.help.no_history"))
 
 
 def _diagnose(parser: Parser, text: Text) -> None:
     parser.add_argument("targets", nargs="+", metavar="TARGET|FILE|-", help=text("cli.help.diagnose_targets"))
     parser.add_argument("--expect", metavar="NAME|PLAN", help=text("cli.help.check_expect"))
+    parser.add_argument("--no-history", action="store_true", help=text("cli.help.no_history"))
+
+
+def _runs_list(parser: Parser, text: Text) -> None:
+    parser.add_argument("host", nargs="?", metavar="TARGET", help=text("cli.help.runs_host"))
+
+
+def _runs_show(parser: Parser, text: Text) -> None:
+    parser.add_argument("id", type=_count, metavar="RUN", help=text("cli.help.runs_id"))
+    parser.add_argument("--expect", metavar="NAME|PLAN", help=text("cli.help.runs_expect"))
+    parser.add_argument("--all", action="store_true", help=text("cli.help.check_all"))
+    parser.add_argument("--save", type=Path, metavar="FILE", help=text("cli.help.probe_save"))
+
+
+def _runs_diff(parser: Parser, text: Text) -> None:
+    parser.add_argument("runs", nargs="+", metavar="RUN|FILE", help=text("cli.help.runs_diff_runs"))
+
+
+def _runs_remove(parser: Parser, text: Text) -> None:
+    parser.add_argument("id", type=_count, metavar="RUN", help=text("cli.help.runs_id"))
+    parser.add_argument("--undo", action="store_true", help=text("cli.help.runs_undo"))
 
 
 def _nothing(parser: Parser, text: Text) -> None:
@@ -198,6 +221,10 @@ COMMANDS = (
     Command("inspect", "inspect_command", "inspect_files", _inspect),
     Command("check", "check_command", "check_machine", _check),
     Command("diagnose", "diagnose_command", "diagnose_machine", _diagnose),
+    Command("runs list", "runs_command", "list_runs", _runs_list),
+    Command("runs show", "runs_command", "show_run", _runs_show),
+    Command("runs diff", "runs_command", "diff_runs", _runs_diff),
+    Command("runs remove", "runs_command", "remove_run", _runs_remove),
     Command("schema", "plan_commands", "schema", _nothing),
     Command("ask load", "ask_command", "load", _question(ask_arguments.load)),
     Command("ask checkpoints", "ask_command", "checkpoints", _question(ask_arguments.checkpoints)),

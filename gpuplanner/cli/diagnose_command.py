@@ -13,6 +13,7 @@ from gpuplanner.acceptance.diagnosis.finding_causes import unexplained, would_te
 from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.cli.columns import safe
 from gpuplanner.cli.context import Context, print_json
+from gpuplanner.cli.kept_runs import keep_run
 from gpuplanner.cli.machine_evidence import machine_evidence
 from gpuplanner.machines.causes import find
 from gpuplanner.machines.evidence import MachineEvidence, of_text
@@ -61,6 +62,8 @@ def diagnose_machine(options: argparse.Namespace, context: Context) -> int:
     wanted = expected(options.expect, context.workspace) if options.expect is not None else None
     machine = _machine(options.targets, context)
     acceptance = judge(context.workspace, machine, wanted, datetime.now(UTC).date())
+    for run in machine.runs:
+        keep_run(options, options.targets[0], run, context, acceptance.verdict.value, options.expect or "")
     found = _Diagnosis(machine, acceptance, find(machine.evidence, acceptance))
     if options.json:
         print_json(_data(found, context))

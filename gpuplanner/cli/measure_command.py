@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context, print_json
+from gpuplanner.cli.kept_runs import keep_run
 from gpuplanner.cli.machine_target import transport_to, until_interrupted
 from gpuplanner.cli.run_files import refuse_existing, save
 from gpuplanner.messages import InputError, msg
@@ -42,6 +43,7 @@ def measure_machine(options: argparse.Namespace, context: Context) -> int:
     run, measured = _measured(options, context)
     if options.save:
         save(run, options.save)
+    keep_run(options, options.target, run, context)
     evidence, _ = read(run)
     if options.json:
         print_json({"target": run.target, "whole": run.whole, "refused": measured.refused or None,

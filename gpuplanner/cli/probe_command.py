@@ -4,6 +4,7 @@ import argparse
 
 from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.inspect_command import evidence_lines
+from gpuplanner.cli.kept_runs import keep_run
 from gpuplanner.cli.machine_target import HERE, run_probe, test_connection, transport_to
 from gpuplanner.cli.measure_command import measure_machine
 from gpuplanner.cli.run_files import refuse_existing, save
@@ -30,6 +31,7 @@ def probe_machine(options: argparse.Namespace, context: Context) -> int:
     run = run_probe(transport_to(options.target), READ_ONLY, context)
     if options.save:
         save(run, options.save)
+    keep_run(options, options.target, run, context)
     evidence, _ = read(run)
     if options.json:
         print_json(_data(run, evidence))
