@@ -25,6 +25,13 @@ def tabled(numbers: Sequence[T]) -> T:
     return made
 
 
+def tabled_alike(numbers: Sequence[T]) -> T:
+    """The same table, of numbers of which many are one object: each is read once. No field is a column yet."""
+    once = {id(each): each for each in numbers}
+    place = {key: row for row, key in enumerate(once)}
+    return taken(tabled(list(once.values())), np.array([place[id(each)] for each in numbers]))
+
+
 def taken(numbers: T, rows: Array) -> T:
     """These rows of a value whose fields are columns of one length, or floats."""
     kind: Any = type(numbers)

@@ -152,7 +152,8 @@ def _level(filled: Callable[[Number], Number], places: Number) -> Number:
         share = 0.5 if turn % 2 else minimum(-below / maximum(above - below, 1e-12), 1.0)
         found = low + (high - low) * share
         here = filled(found) - 1.0
-        low, below = where(here < 0, found, low), where(here < 0, here, below)
-        high, above = where(here < 0, high, found), where(here < 0, above, here)
+        less = here < 0
+        low, below = where(less, found, low), where(less, here, below)
+        high, above = where(less, high, found), where(less, above, here)
     last = minimum(-below / maximum(above - below, 1e-12), 1.0)
     return minimum(low + (high - low) * last, places)

@@ -23,12 +23,25 @@ from gpuplanner.engine.serving_inputs import GpuNumbers, ModelNumbers, ServerNum
 
 
 @dataclass(frozen=True, slots=True)
+class ExchangeCurve:
+    """What one pass exchanges as it grows with the payload: `start_s + byte_s · payload + root_s · payload^0.5`.
+
+    Every collective is such a sum (`formulas/collectives.py`), so that three payloads tell all others.
+    """
+
+    start_s: Number
+    byte_s: Number
+    root_s: Number
+
+
+@dataclass(frozen=True, slots=True)
 class GroupReach:
     """What the tensor-parallel group reaches on its links, and over how many nodes it spans; the same in every pass.
 
     `inner`: the ranks of it that attend to the same requests, `experts`: those over which whole experts are spread;
     None where nothing but tensor parallelism divides them. `deviations`: how far the busiest rank lies above the mean.
-    `crossings`: hand-overs between pipeline stages that leave a node.
+    `crossings`: hand-overs between pipeline stages that leave a node. `curve`: of what decode steps exchange, where
+    many of them are asked for.
     """
 
     nodes: Number
@@ -38,6 +51,7 @@ class GroupReach:
     experts: "GroupReach | None" = None
     deviations: Number = 0.0
     crossings: Number = 0.0
+    curve: ExchangeCurve | None = None
 
 
 def group_reach(gpu: GpuNumbers, way: WayNumbers) -> GroupReach:
@@ -80,6 +94,25 @@ def busiest_tokens(model: ModelNumbers, way: WayNumbers, group: GroupReach, rows
     return moe.busiest_rank_tokens(rows, model.experts_per_token, model.experts, way.expert_parallel, group.deviations)
 
 
+def with_exchange_curve(
+    model: ModelNumbers, gpu: GpuNumbers, server: ServerNumbers, way: WayNumbers, group: GroupReach, most_rows: Number
+) -> GroupReach:
+    """The group with what decode steps of up to `most_rows` rows exchange, each layout's worked out three times only.
+
+    For many ways whose layouts all attend together; else, and for one way, which is explained, it is left as it is.
+    """
+    if group.inner is not None or not isinstance(most_rows, np.ndarray):
+        return group
+    start, quarter, whole = (
+        exchange_in_pass(model, gpu, server, way, group, rows, rows, 1.0)
+        for rows in (0.0 * most_rows, 0.25 * most_rows, most_rows)
+    )
+    payload = serving_time.hidden_bytes(most_rows, model.hidden, model.activation_bytes)
+    rooted = 4.0 * (quarter - start) - (whole - start)
+    curve = ExchangeCurve(start, (whole - start - rooted) / payload, rooted / payload**0.5)
+    return replace(group, curve=curve)
+
+
 def exchange_in_pass(
     model: ModelNumbers,
     gpu: GpuNumbers,
@@ -94,6 +127,8 @@ def exchange_in_pass(
     but what the server splits over them.
     """
     payload = serving_time.hidden_bytes(rows, model.hidden, model.activation_bytes)
+    if group.curve is not None:
+        return group.curve.start_s + group.curve.byte_s * payload + group.curve.root_s * payload**0.5
     sum_s = _sum_seconds(payload, way.tensor_parallel, gpu, group)
     hand_over_s = _hand_over(gpu, way, group, payload)
     if group.inner is None:

@@ -23,7 +23,7 @@ from math import inf
 from gpuplanner.engine.formulas import disaggregation, serving_pool, serving_time, serving_waiting
 from gpuplanner.engine.formulas.elementwise import Condition, Number, always, maximum, minimum, where
 from gpuplanner.engine.serving_apart import ApartNumbers, balanced, transfer_seconds
-from gpuplanner.engine.serving_exchange import GroupReach, group_reach
+from gpuplanner.engine.serving_exchange import GroupReach, group_reach, with_exchange_curve
 from gpuplanner.engine.serving_inputs import GpuNumbers, LoadNumbers, ModelNumbers, ServerNumbers, WayNumbers
 from gpuplanner.engine.serving_memory import MemoryNumbers, memory_numbers, sequence_bytes
 from gpuplanner.engine.serving_passes import PassNumbers, dense_copies
@@ -220,6 +220,9 @@ def _apart(parts: _Parts, memory: MemoryNumbers, places: Number) -> ServingNumbe
     if readers is not way:
         own = memory_numbers(model, gpu, server, load, readers)
     reach = group if own is None else group_reach(gpu, readers)
+    if model.draft is None:  # what drafts exchanges less
+        most = serving_time.decode_rows(places, way.pipeline_parallel, server.stages_overlap)
+        group = with_exchange_curve(model, gpu, server, way, group, most)
 
     def step_of(sequences: Number) -> PassNumbers:
         return decode_step(model, gpu, server, way, group, sequences, context)

@@ -5,6 +5,8 @@ Pure arithmetic on floats or arrays; the formulas stand in `formulas/`.
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from gpuplanner.engine.formulas import attention, gemm, kv_cache, moe, serving_time, weights
 from gpuplanner.engine.formulas.elementwise import Number, maximum
 from gpuplanner.engine.serving_exchange import GroupReach, busiest_tokens, dispatch_in_pass, exchange_in_pass
@@ -67,7 +69,7 @@ def decode_pass(
     `sequences`: the requests at work, of which a pipeline stage sees a part at once.
     """
     ranks = way.tensor_parallel / way.attention_ranks
-    own = maximum(rows if way.plain else rows / way.attention_ranks, 1.0)
+    own = rows if way.plain else maximum(rows / way.attention_ranks, 1.0)
     reading = own if requests is rows else maximum(requests / way.attention_ranks, 1.0)
     matrices = _matrices(model, gpu, server, way, group, rows, own, 1.0, decoding=True)
     read: Number = 0.0
@@ -171,7 +173,7 @@ def prefill_pass(
         server.max_batched_tokens, prompt, sequences, output_tokens, server.static_batches, way.attention_ranks
     )
     passes = serving_time.prefill_passes(prompt, rows)
-    own = maximum(rows / way.attention_ranks, 1.0)
+    own = rows if way.plain else maximum(rows / way.attention_ranks, 1.0)
     matrices = _matrices(model, gpu, server, way, group, rows, own, passes, decoding=False)
     flops: Number = 0.0
     scores: Number = 0.0
@@ -234,24 +236,43 @@ def _matrices(
         copies,
     )  # fmt: skip
     weights_s = gemm.read_seconds(read, gpu.hbm_bytes_per_s, gpu.hbm_share, passes)
-    pad = gpu.padding_tokens
-    dense_rows, dense_ranks = (rows, tensor) if way.plain else (maximum(rows / copies, 1.0), tensor / copies)
-    mlp = gemm.matrix_flops(model.mlp_parameters, dense_rows, pad, dense_ranks)
-    attention_flops = gemm.matrix_flops(model.attention_parameters, own_rows, pad, tensor / way.attention_ranks)
-    head: Number = 0.0
+    dense = _dense_flops(model, gpu, way, rows, own_rows, copies, decoding)
     experts: Number = 0.0
-    if decoding:
-        head = gemm.matrix_flops(model.head_parameters, dense_rows, pad, dense_ranks)
     if model.active_expert_parameters:
         own_pad = gpu.expert_padding_tokens
         if not decoding:
             own_pad = maximum(own_pad, model.expert_tile_padding)
         chosen = moe.expert_rows(busy, own_pad, loaded, model.experts_per_token)
         experts = gemm.matrix_flops(model.active_expert_parameters, chosen, 0.0, tensor)
-    flops = gemm.all_matrix_flops(mlp, attention_flops, head, experts)
+    flops = gemm.all_matrix_flops(*dense, experts)
     compute_s = gemm.multiply_seconds(flops, gpu.flop_per_s, gpu.utilisation, passes)
     together = gemm.overlapped_seconds(weights_s, compute_s, gpu.overlap_loss)
     return _Matrices(read, weights_s, compute_s, together, flops, experts)
+
+
+def _dense_flops(
+    model: ModelNumbers,
+    gpu: GpuNumbers,
+    way: WayNumbers,
+    rows: Number,
+    own_rows: Number,
+    copies: Number,
+    decoding: bool,
+) -> tuple[Number, Number, Number]:
+    """FLOP of the MLPs, of attention's matrices and of the output projection.
+
+    Where many ways are tried at once whose matrices all see the same rows, they are one matrix with the weights of all
+    three: the sum is the same; that of a single way is explained matrix by matrix.
+    """
+    tensor, pad = way.tensor_parallel, gpu.padding_tokens
+    head = model.head_parameters if decoding else 0.0
+    if own_rows is rows and isinstance(rows, np.ndarray):
+        every = model.mlp_parameters + model.attention_parameters + head
+        return gemm.matrix_flops(every, rows, pad, tensor), 0.0, 0.0
+    dense_rows, dense_ranks = (rows, tensor) if way.plain else (maximum(rows / copies, 1.0), tensor / copies)
+    mlp = gemm.matrix_flops(model.mlp_parameters, dense_rows, pad, dense_ranks)
+    attention_flops = gemm.matrix_flops(model.attention_parameters, own_rows, pad, tensor / way.attention_ranks)
+    return mlp, attention_flops, gemm.matrix_flops(head, dense_rows, pad, dense_ranks) if decoding else 0.0
 
 
 def dense_copies(server: ServerNumbers, way: WayNumbers) -> Number:

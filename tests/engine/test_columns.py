@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpuplanner.engine.columns import tabled, taken
+from gpuplanner.engine.columns import tabled, tabled_alike, taken
 from gpuplanner.engine.formulas.elementwise import Number
 
 
@@ -38,6 +38,14 @@ def test_each_row_of_a_table_is_what_its_machine_had():
 def test_a_table_beside_a_column_of_layouts_has_every_machine_with_every_layout():
     table = tabled([numbers(1.0, 9.0, 5.0), numbers(2.0, 9.0, 6.0)])
     assert (table.differing * np.array([1.0, 10.0, 100.0])).tolist() == [[1.0, 10.0, 100.0], [2.0, 20.0, 200.0]]
+
+
+def test_machines_with_the_same_numbers_have_the_rows_that_they_have_one_by_one():
+    one, two = numbers(1.0, 9.0, 5.0), numbers(2.0, 9.0, 6.0)
+    alike, each = tabled_alike([one, two, one, one]), tabled([one, two, one, one])
+    assert alike.differing.tolist() == each.differing.tolist() == [[1.0], [2.0], [1.0], [1.0]]
+    assert alike.link.rate.tolist() == each.link.rate.tolist()
+    assert (alike.same, alike.each) == (each.same, each.each)
 
 
 def test_one_array_of_several_machines_stays_one():

@@ -209,7 +209,7 @@ def test_arrays_give_what_floats_give(shipped_catalog, shipped_efficiencies, ask
         one = serving_numbers(numbers, gpus[machine], flags[machine], load, way)
         for name in ("tpot_s", "ttft_s", "output_tokens_per_s", "resident", "at_work", "saturated"):
             whole = np.broadcast_to(getattr(many, name), len(index))
-            assert whole[row] == pytest.approx(getattr(one, name), rel=1e-9), (name, degrees[row % len(degrees)])
+            assert whole[row] == pytest.approx(getattr(one, name), rel=1e-12), (name, degrees[row % len(degrees)])
 
 
 def test_the_search_tries_ratios_and_its_candidate_is_the_estimate(shipped_catalog, shipped_efficiencies):

@@ -3,7 +3,7 @@
 The counts of the model come in as numbers for all layers of one kind: cache bytes, and FLOP for each pair of tokens.
 """
 
-from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum
+from gpuplanner.engine.formulas.elementwise import Number, added, maximum, minimum
 from gpuplanner.figures import formula
 from gpuplanner.units import Unit
 
@@ -17,7 +17,7 @@ def cache_read_bytes(
     other_kinds_bytes: Number, sequences: Number, earlier_tokens: Number, bytes_per_token: Number
 ) -> Number:
     """Cache that one decode step reads on one GPU, layers of one kind added to those counted before."""
-    return other_kinds_bytes + sequences * (earlier_tokens * bytes_per_token)
+    return added(other_kinds_bytes, sequences * (earlier_tokens * bytes_per_token))
 
 
 @formula(Unit.BYTE, "other_kinds_bytes + 2 · sequences · state_bytes", "each token reads the state and writes it")
@@ -31,7 +31,7 @@ def attention_flops(
     other_kinds_flops: Number, new_tokens: Number, earlier_tokens: Number, flops_per_pair: Number, ranks: Number
 ) -> Number:
     """FLOP of one GPU for new tokens with so many earlier ones each, added to those of other kinds of layers."""
-    return other_kinds_flops + new_tokens * (earlier_tokens * flops_per_pair / ranks)
+    return added(other_kinds_flops, new_tokens * (earlier_tokens * flops_per_pair / ranks))
 
 
 @formula(Unit.TOKEN, "min(prompt_tokens / 2 + prefix_tokens, window)", "causal: half of the prompt on average")

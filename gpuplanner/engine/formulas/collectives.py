@@ -36,7 +36,7 @@ def link_wire_seconds(
     passes: Number, payload_bytes: Number, members: Number, link_bytes_per_s: Number, efficiency: Number
 ) -> Number:
     """Time that the bytes alone take over the links of one node; 0 for one member."""
-    return passes * payload_bytes * ((1.0 - 1.0 / members) / (link_bytes_per_s * efficiency))
+    return payload_bytes * (passes * (1.0 - 1.0 / members) / (link_bytes_per_s * efficiency))
 
 
 @formula(Unit.SECOND, "passes · network_share_bytes / (network_bytes_per_s · network_efficiency)", RING)

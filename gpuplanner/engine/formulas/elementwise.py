@@ -72,8 +72,10 @@ def settled(value: Number, number: float) -> Number:
 
 def added(*terms: Number) -> Number:
     """The sum in this order. Terms that are 0 in every way of running are left out: arrays do not go through them."""
-    total: Number = 0.0
-    for term in terms:
-        if isinstance(term, np.ndarray) or term:
-            total = total + term
+    told = [term for term in terms if isinstance(term, np.ndarray) or term]
+    if not told:
+        return 0.0
+    total = told[0]
+    for term in told[1:]:
+        total = total + term
     return total

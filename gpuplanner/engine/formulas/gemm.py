@@ -5,7 +5,7 @@ Utilisation by shape has a closed form, so that it runs on arrays: a multiplicat
 all layers', may be added up first.
 """
 
-from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum
+from gpuplanner.engine.formulas.elementwise import Number, added, maximum, minimum
 from gpuplanner.figures import formula
 from gpuplanner.units import Unit
 
@@ -66,7 +66,7 @@ def all_matrix_flops(
     mlp_flops: Number, attention_matrix_flops: Number, head_flops: Number, expert_flops: Number
 ) -> Number:
     """FLOP of one GPU for all matrices of a pass."""
-    return mlp_flops + attention_matrix_flops + head_flops + expert_flops
+    return added(mlp_flops, attention_matrix_flops, head_flops, expert_flops)
 
 
 @formula(Unit.SECOND, "passes · flops / (flop_per_s · utilisation)", ROOFLINE)

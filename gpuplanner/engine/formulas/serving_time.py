@@ -61,7 +61,7 @@ def host_seconds(scheduler_s: Number, sequence_s: Number, sequences: Number) -> 
 @formula(Unit.BYTE, "tokens · hidden · element_bytes", "one vector of the hidden size for each token")
 def hidden_bytes(tokens: Number, hidden: Number, element_bytes: Number) -> Number:
     """Bytes of the hidden state of `tokens` tokens, which tensor parallelism sums twice a layer."""
-    return tokens * hidden * element_bytes
+    return tokens * (hidden * element_bytes)
 
 
 @formula(
@@ -81,7 +81,7 @@ def exchange_seconds(
 
     `reduces`: sums over all tensor-parallel ranks; `group_reduces`: over those of one group that attends for itself.
     """
-    return passes * (reduces * all_reduce_s + group_reduces * group_reduce_s + hand_over_s)
+    return passes * added(reduces * all_reduce_s, group_reduces * group_reduce_s, hand_over_s)
 
 
 @formula(

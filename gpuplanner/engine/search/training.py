@@ -8,7 +8,7 @@ import numpy as np
 
 from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.efficiency import Efficiencies
-from gpuplanner.engine.columns import multiplied, tabled, taken
+from gpuplanner.engine.columns import multiplied, tabled, tabled_alike, taken
 from gpuplanner.engine.estimate import Way
 from gpuplanner.engine.feed import feed_of
 from gpuplanner.engine.formulas.cost import usd_per_job, usd_per_mtoken
@@ -193,7 +193,7 @@ class TrainingSpace:
         if not machines:
             return iter(())
         layouts = machines[0].layouts
-        software = tabled([each.software for each in machines])
+        software = tabled_alike([each.software for each in machines])
         hardware = replace(tabled([each.hardware for each in machines]), gpus=layouts.gpus[rows])
         numbers = rate_numbers(
             self._model,
