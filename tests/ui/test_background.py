@@ -163,7 +163,7 @@ def test_waiting_for_a_thread_that_has_the_interpreter_is_measured(qapp):
 
 
 @pytest.mark.parametrize(("ratio", "slowness"), [(0.5, 1.0), (1.0, 1.0), (1.8, 1.8)])
-def test_a_slower_machine_gets_as_much_more_time_and_a_quicker_one_no_less(monkeypatch, ratio, slowness):
+def test_a_slower_machine_gets_as_much_more_time_and_a_quicker_one_no_less(qapp, monkeypatch, ratio, slowness):
     monkeypatch.setattr(measuring, "yardstick_ms", lambda: ratio * measuring.YARDSTICK_MS)
     with watch_stalls() as stalls:
         stalls.pump(0.01)
