@@ -98,7 +98,7 @@ def _rate(section: str, which: str) -> Message:
     """What was measured, by the words of a difference: "host_to_device pinned", "bf16 torch", "all_reduce 8 1024"."""
     words = which.split()
     if section == "bandwidths" and words and words[0] in _PATHS:
-        return msg(f"runs.path.{words[0]}", method=" ".join(words[1:]) or "–")
+        return msg(f"runs.path.{words[0]}", method=" ".join(words[1:]).replace("_", " ") or "–")
     if section == "matrix_rates":
         return msg("runs.path.matrix", dtype=words[0].upper() if words else "–", path=" ".join(words[1:]) or "–")
     if section == "collectives" and len(words) >= 3 and words[-1].isdecimal():
