@@ -1,4 +1,4 @@
-"""The recorded machine that is shipped: it is whole, marked as a recording, and shows the faults that it is there for."""
+"""The recorded machine that is shipped is whole, marked as a recording, and shows the faults that it is there for."""
 
 from datetime import date
 
