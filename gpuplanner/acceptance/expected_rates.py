@@ -34,10 +34,15 @@ class Expectation:
 
 
 def fastest_copies(rows: Iterable[Bandwidth], least_bytes: float = 0) -> dict[tuple[int | None, int | None], Bandwidth]:
-    """The fastest copy of each pair, of sizes that show the rate and not the latency."""
+    """The fastest copy of each pair, of sizes that show the rate and not the latency.
+
+    Not from or to memory that the system may move: the driver copies that once more on its way.
+    """
     best: dict[tuple[int | None, int | None], Bandwidth] = {}
     for row in rows:
         if row.gb_per_s is None or row.both_ways or (row.bytes is not None and row.bytes < least_bytes):
+            continue
+        if row.method == "pageable":
             continue
         pair = row.source, row.target
         if pair not in best or row.gb_per_s > (best[pair].gb_per_s or 0):
@@ -58,10 +63,12 @@ def is_between_gpus(row: Bandwidth) -> bool:
 def fastest_products(
     rates: Iterable[MatrixRate],
 ) -> dict[tuple[int | None, str | None, str | None], MatrixRate]:
-    """The fastest matrix product of each GPU, format and way of multiplying."""
+    """The fastest matrix product of each GPU, format and way of multiplying. Attention is told, and is no product."""
     fastest: dict[tuple[int | None, str | None, str | None], MatrixRate] = {}
     for rate in rates:
         key = rate.gpu_index, rate.dtype, rate.path
+        if rate.path == "torch_sdpa":
+            continue
         if rate.tflop_per_s is not None and (key not in fastest or rate.tflop_per_s > (fastest[key].tflop_per_s or 0)):
             fastest[key] = rate
     return fastest
@@ -70,6 +77,19 @@ def fastest_products(
 def is_own_kernel(rate: MatrixRate) -> bool:
     """Whether our own small kernel multiplied, which does not reach what libraries do."""
     return (rate.path or "").startswith("ptx")
+
+
+def deciding_products(rates: Iterable[MatrixRate]) -> dict[tuple[int | None, str | None], MatrixRate]:
+    """The product that speaks for a GPU in a format: the fastest way there is of those through a library.
+
+    What the hardware can do is what the best of them reaches; a slower one says something of its own version.
+    """
+    best: dict[tuple[int | None, str | None], MatrixRate] = {}
+    for rate in fastest_products(rates).values():
+        key = rate.gpu_index, rate.dtype
+        if not is_own_kernel(rate) and (key not in best or (rate.tflop_per_s or 0) > (best[key].tflop_per_s or 0)):
+            best[key] = rate
+    return best
 
 
 def is_all_reduce(run: CollectiveRun) -> bool:

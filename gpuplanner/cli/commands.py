@@ -106,6 +106,8 @@ def _probe(parser: Parser, text: Text) -> None:
     parser.add_argument("--commands", action="store_true", help=text("cli.help.probe_commands"))
     parser.add_argument("--save", type=Path, metavar="FILE", help=text("cli.help.probe_save"))
     parser.add_argument("--tier", choices=("a", "b"), default="a", help=text("cli.help.probe_tier"))
+    parser.add_argument("--only", action="append", default=[], metavar="STEP", help=text("cli.help.probe_only"))
+    parser.add_argument("--disk", action="append", default=[], metavar="FOLDER", help=text("cli.help.probe_disk"))
     parser.add_argument("--yes", action="store_true", help=text("cli.help.probe_yes"))
     parser.add_argument("--even-if-busy", action="store_true", help=text("cli.help.probe_even_if_busy"))
     parser.add_argument("--no-history", action="store_true", help=text("cli.help.no_history"))

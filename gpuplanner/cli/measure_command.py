@@ -9,13 +9,14 @@ from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.kept_runs import keep_run
 from gpuplanner.cli.machine_target import transport_to, until_interrupted
 from gpuplanner.cli.run_files import refuse_existing, save
-from gpuplanner.messages import InputError, msg
+from gpuplanner.messages import InputError, msg, shortened
 from gpuplanner.probe.evidence import Evidence
-from gpuplanner.probe.evidence.measured import Bandwidth
+from gpuplanner.probe.evidence.measured import Bandwidth, DiskRate
 from gpuplanner.probe.measuring import MOST_SECONDS, Measured, Measuring, measure
 from gpuplanner.probe.results import Run
 from gpuplanner.probe.running import read
-from gpuplanner.probe.there.measure import MOST_BYTES
+from gpuplanner.probe.there.alone import MOST_BYTES
+from gpuplanner.probe.there.measure import WITH_GPUS, WITHOUT_GPUS
 from gpuplanner.probe.transports import Event, Lost
 from gpuplanner.units import Display, Unit, percent, show, show_bytes
 
@@ -36,6 +37,10 @@ def measure_machine(options: argparse.Namespace, context: Context) -> int:
         raise InputError(msg("cli.probe.no_target"))
     if options.test:
         raise InputError(msg("cli.measure.not_both"))
+    steps = (*WITH_GPUS, *WITHOUT_GPUS)
+    for step in options.only:
+        if step not in steps:
+            raise InputError(msg("cli.measure.unknown_step", step=shortened(safe(step), 40), steps=", ".join(steps)))
     refuse_existing(options.save)
     print(says_what, file=sys.stderr)
     if not options.yes and not _agreed(context):
@@ -73,7 +78,9 @@ def _measured(options: argparse.Namespace, context: Context) -> tuple[Run, Measu
         gpu = "" if step.gpu is None else f"GPU {step.gpu} "
         print(f"{percent(step.share):>4} {gpu}{_name(step.what, context)}", file=sys.stderr)
 
-    work = measure(runner, told, progress, measured, even_if_busy=options.even_if_busy)
+    work = measure(
+        runner, told, progress, measured, even_if_busy=options.even_if_busy, only=options.only, places=options.disk
+    )
     run = until_interrupted(work)
     return (measured.run(whole=False) if run is None else run), measured
 
@@ -83,9 +90,7 @@ def _name(what: str, context: Context) -> str:
     return context.text(f"cli.measure.step.{what}") if what in _STEPS else safe(what)
 
 
-_STEPS = frozenset(
-    {"host_to_device", "device_to_host", "device_memory", "arithmetic", "matrix", "device_to_device", "all_reduce"}
-)
+_STEPS = frozenset({*WITH_GPUS, *WITHOUT_GPUS, "network"})
 
 
 def _lines(run: Run, measured: Measured, evidence: Evidence, context: Context) -> Iterable[str]:
@@ -94,9 +99,10 @@ def _lines(run: Run, measured: Measured, evidence: Evidence, context: Context) -
         return
     if not run.whole:
         yield context.text("cli.measure.not_whole", target=run.target)
-    yield from columns(
-        [*_bandwidths(evidence, context), *_matrices(evidence, context), *_collectives(evidence, context)]
-    )
+    of_gpus = [*_bandwidths(evidence, context), *_matrices(evidence, context), *_collectives(evidence, context)]
+    yield from columns([*of_gpus, *_disks(evidence, context), *_channel(evidence, context)])
+    if of_gpus:
+        yield context.text("cli.measure.never_run")
     for fault in evidence.faults:
         gpu = "" if fault.gpu_index is None else f"GPU {fault.gpu_index} "
         what = _name(fault.wanted or "", context)
@@ -107,20 +113,24 @@ def _bandwidths(evidence: Evidence, context: Context) -> Iterable[tuple[str, str
     """The largest copy of each path and method: what the link gives; smaller ones are for charts."""
     best: dict[tuple[object, ...], Bandwidth] = {}
     for row in evidence.bandwidths:
-        key = row.path, row.source, row.target, row.method
+        key = row.path, row.source, row.target, row.method, row.both_ways
+        if row.path == "network":
+            continue
         if key not in best or (row.bytes or 0) > (best[key].bytes or 0):
             best[key] = row
     for row in best.values():
         ends = [str(end) for end in dict.fromkeys((row.source, row.target)) if end is not None]
         rate = show((row.gb_per_s or 0) * 1e9, Unit.BYTE_PER_S, Display())
-        yield _name(row.path, context), f"GPU {' → '.join(ends)}", str(rate), safe(row.method or "")
+        name = _name("both_ways" if row.both_ways else row.path, context)
+        yield name, f"GPU {' → '.join(ends)}", str(rate), safe(row.method or "")
 
 
 def _matrices(evidence: Evidence, context: Context) -> Iterable[tuple[str, str, str, str]]:
     for row in evidence.matrix_rates:
         unit = Unit.OP_PER_S if row.dtype == "int8" else Unit.FLOP_PER_S
         rate = show((row.tflop_per_s or 0) * 1e12, unit, Display())
-        kind = context.text("cli.measure.arithmetic", dtype=safe((row.dtype or "?").upper()))
+        word = "attention" if row.path == "torch_sdpa" else "arithmetic"
+        kind = context.text(f"cli.measure.{word}", dtype=safe((row.dtype or "?").upper()))
         yield kind, f"GPU {row.gpu_index}", str(rate), safe(row.path or "")
 
 
@@ -136,3 +146,31 @@ def _collectives(evidence: Evidence, context: Context) -> Iterable[tuple[str, st
                 str(rate),
                 library,
             )
+
+
+def _disks(evidence: Evidence, context: Context) -> Iterable[tuple[str, str, str, str]]:
+    for row in evidence.disk_rates:
+        rate = show((row.gb_per_s or 0) * 1e9, Unit.BYTE_PER_S, Display())
+        shown = str(rate)
+        if row.operation not in {"read", "write"}:
+            shown = f"{row.operations_per_s or 0:,.0f}/s, {row.latency_mean_us or 0:,.0f} µs"
+        yield _operation(row, context), safe(row.path or ""), shown, context.text(f"cli.measure.disk.{_cache(row)}")
+
+
+def _operation(row: DiskRate, context: Context) -> str:
+    known = row.operation in {"read", "write", "randread", "randwrite"}
+    name = f"cli.measure.disk.{row.operation}"
+    return context.text(name, depth=row.queue_depth or 1) if known else safe(row.operation or "?")
+
+
+def _cache(row: DiskRate) -> str:
+    return {True: "direct", False: "cached", None: "unknown"}[row.direct]
+
+
+def _channel(evidence: Evidence, context: Context) -> Iterable[tuple[str, str, str, str]]:
+    """The way to the machine, which is no property of its network."""
+    for row in evidence.bandwidths:
+        if row.path == "network" and row.method in {"to_machine", "from_machine"}:
+            rate = show((row.gb_per_s or 0) * 1e9, Unit.BYTE_PER_S, Display())
+            trip = context.text("cli.measure.round_trip", time=f"{(row.latency_us or 0) / 1e3:.1f} ms")
+            yield _name("network", context), context.text(f"cli.measure.way.{row.method}"), str(rate), trip

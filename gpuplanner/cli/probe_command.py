@@ -20,6 +20,9 @@ def probe_machine(options: argparse.Namespace, context: Context) -> int:
     """Probe a machine. Exit code 1 where the way to it broke in between or it was stopped."""
     if options.tier == "b":
         return measure_machine(options, context)
+    for option, given in (("--only", options.only), ("--disk", options.disk)):
+        if given:
+            raise InputError(msg("cli.measure.for_tier_b", option=option))
     if options.commands:
         print("\n".join(command.shown for command in READ_ONLY))
         return 0

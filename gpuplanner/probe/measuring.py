@@ -4,21 +4,28 @@ What comes is kept as the output of a command, so that a recording of it is read
 """
 
 import json
+import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from gpuplanner.probe.parsers.gpuplanner_measure import HEAD
 from gpuplanner.probe.results import CommandResult, Outcome, Run
+from gpuplanner.probe.there import source_of
 from gpuplanner.probe.transports import Event, Hello, Told
+from gpuplanner.probe.transports.local import LocalTransport
 from gpuplanner.probe.transports.programs import MEASURE, Runner
 
-MOST_SECONDS = 60
+MOST_SECONDS = 90
+MOST_ANSWERED = 1 << 28
+"""Bytes that a machine gets in all of those it asks for, to see how fast they come."""
 MOST_FRAMES = 20_000
 LONGEST_FRAME = 12_000
 """Characters: a machine's list of 16 GPUs has some 4,000; what is longer than a line that is read is left out."""
 TOOL = "gpuplanner-measure"
+_PIECE = 1 << 16
+"""Longer than what compression looks back over."""
 _KEPT = frozenset({"machine", "result", "failed", "without"})
 
 
@@ -42,6 +49,7 @@ class Measured:
         self._began = time.time()
         self._hello: Hello | None = None
         self._lines = [f"{HEAD} 1}}"]
+        self._answered = 0
         self.refused = ""
 
     def hear(self, event: Event) -> None:
@@ -64,6 +72,15 @@ class Measured:
             if len(line) <= LONGEST_FRAME and len(self._lines) < MOST_FRAMES:
                 self._lines.append(line)
         return None
+
+    def answer(self, frame: dict[str, Any]) -> bytes | None:
+        """The bytes that a frame asks for, which nothing can make shorter on their way."""
+        size = frame.get("bytes")
+        if frame.get("frame") != "ask" or not isinstance(size, int) or not 0 < size <= MOST_ANSWERED - self._answered:
+            return None
+        self._answered += size
+        piece = secrets.token_bytes(min(size, _PIECE))
+        return (piece * (size // len(piece) + 1))[:size]
 
     def run(self, *, whole: bool) -> Run:
         """The measurement as far as it came, as a run with one command."""
@@ -92,18 +109,35 @@ class Measured:
 
 
 async def measure(
-    runner: Runner, told: Told, progress: Progress, measured: Measured, *, even_if_busy: bool = False
+    runner: Runner,
+    told: Told,
+    progress: Progress,
+    measured: Measured,
+    *,
+    even_if_busy: bool = False,
+    only: Sequence[str] = (),
+    places: Sequence[str] = (),
 ) -> Run:
-    """Measure over a transport. What came stays in `measured` also when this is cancelled. Raises InputError."""
+    """Measure over a transport. What came stays in `measured` also when this is cancelled. Raises InputError.
+
+    `only`: steps of `there/measure.py`, all where it is empty. `places`: folders there whose files are read for the
+    disks; without them, where large files usually lie.
+    """
 
     def hear(event: Event) -> None:
         measured.hear(event)
         told(event)
 
-    def take(frame: dict[str, Any]) -> None:
+    def take(frame: dict[str, Any]) -> bytes | None:
         if step := measured.take(frame):
             progress(step)
+        return measured.answer(frame)
 
-    job = {"limit_s": MOST_SECONDS, "even_if_busy": even_if_busy}
+    job = {
+        "limit_s": MOST_SECONDS, "even_if_busy": even_if_busy, "only": list(only), "places": list(places),
+        "torch": source_of("torch_rates"),
+        # A pipe to a process on the same machine is no way worth measuring.
+        "channel": not isinstance(runner, LocalTransport),
+    }  # fmt: skip
     whole = await runner.run(MEASURE, job, hear, take)
     return measured.run(whole=whole)

@@ -2,19 +2,23 @@
 
 import io
 import json
+import os
 
 import pytest
 
 from gpuplanner.cli.main import main
 
+STEPS = ("host_to_device", "device_memory", "arithmetic", "device_to_device", "all_reduce")
+GPUS = tuple(word for step in STEPS for word in ("--only", step))
+
 
 @pytest.fixture
 def measure(libraries, monkeypatch, capsys):
-    def call(*arguments, sources=("cuda", "nvml"), **settings):
+    def call(*arguments, sources=("cuda", "nvml"), only=GPUS, **settings):
         libraries.put(*sources)
         for name, value in libraries.environment(**settings).items():
             monkeypatch.setenv(name, value)
-        code = main(("probe", "localhost", "--tier", "b", *arguments))
+        code = main(("probe", "localhost", "--tier", "b", *only, *arguments))
         printed = capsys.readouterr()
         return code, printed.out, printed.err
 
@@ -31,10 +35,10 @@ class Terminal(io.StringIO):
 def test_what_is_done_is_said_first_and_the_rates_are_printed(measure, libraries):
     code, out, err = measure("--yes", gpus=2)
     assert code == 0
-    assert "takes at most 60 s and 512 MiB of each GPU" in err.splitlines()[0]
+    assert "takes at most 90 s and 512 MiB of each GPU" in err.splitlines()[0]
     assert err.splitlines()[1] == "  0% GPU 0 host to GPU"
     rows = [" ".join(line.split()) for line in out.splitlines()]
-    assert "host to GPU GPU 0 55.4 GB/s copy_engine" in rows
+    assert "host to GPU GPU 0 55.4 GB/s pinned" in rows
     assert "GPU to GPU GPU 0 → 1 26.0 GB/s copy_engine" in rows
     assert "BF16 arithmetic GPU 1 610 TFLOPS ptx_mma" in rows
     assert any(row.startswith("Not measured: all-reduce") for row in rows)
@@ -93,3 +97,33 @@ def test_testing_the_connection_is_something_else(measure):
     code, _, err = measure("--test")
     assert code == 2
     assert "Leave one of them out" in err
+
+
+def test_what_was_never_run_on_a_gpu_says_so(measure):
+    _, out, err = measure("--yes", gpus=1)
+    assert out.splitlines()[-1].startswith("Tested against stand-ins") or "never run on a GPU" in out
+    assert "never on a GPU" in err.splitlines()[0]
+
+
+def test_only_the_disk_needs_no_gpu_and_says_what_it_read_through(measure, tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "shard.bin").write_bytes(os.urandom(65 << 20))
+    code, out, _ = measure("--yes", "--disk", str(folder), only=("--only", "disk"), sources=())
+    assert code == 0
+    rows = [" ".join(line.split()) for line in out.splitlines()]
+    assert len(rows) == 3
+    assert rows[0].startswith("disk, in a row ")
+    assert "GB/s" in rows[0] or "MB/s" in rows[0]
+    assert rows[1].startswith("disk, 4 KiB at random, 1 at once ")
+    assert all("the page cache" in row for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(("--tier", "b", "--only", "all"), "There is no step “all”"), (("--disk", "/data"), "belongs to --tier b")],
+)
+def test_options_that_do_not_fit_are_said(run, arguments, said):
+    code, _, err = run("probe", "localhost", *arguments)
+    assert code == 2
+    assert said in err

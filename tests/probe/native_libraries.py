@@ -18,7 +18,10 @@ import pytest
 from gpuplanner.probe.transports.programs import READER, Program
 
 SOURCES = Path(__file__).parent / "native"
-NAMES = {"cuda": "libcuda.so.1", "nvml": "libnvidia-ml.so.1", "cublas": "libcublas.so.12", "nccl": "libnccl.so.2"}
+NAMES = {
+    "cuda": "libcuda.so.1", "nvml": "libnvidia-ml.so.1", "cublas": "libcublas.so.12", "cublaslt": "libcublasLt.so.12",
+    "nccl": "libnccl.so.2",
+}  # fmt: skip
 MARK = "MARK-9"
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gpuplanner.probe.there import source_of
-from gpuplanner.probe.there.collect import collect, watch
+from gpuplanner.probe.there.collect import Listening, collect, watch
 
 MARK = "MARK-7"
 
@@ -202,7 +202,7 @@ class Spoken:
 
 
 def test_a_sign_of_life_keeps_it_going():
-    stream, stop = Spoken(), threading.Event()
+    stream, stop = Spoken(), Listening()
     watcher = threading.Thread(target=watch, args=(stream, stop, 1.0), daemon=True)
     watcher.start()
     assert not stop.wait(1.5)

@@ -2,18 +2,22 @@
 
 import ast
 import time
+from pathlib import Path
 
 import pytest
 
 from gpuplanner.probe.there import bundle, source_of
-from gpuplanner.probe.there.measure import LARGEST, MOST_BYTES
+from gpuplanner.probe.there.alone import LARGEST, MOST_BYTES, USUAL_BYTES
+from gpuplanner.probe.there.measure import WITH_GPUS
 from gpuplanner.probe.transports.programs import MEASURE
 from tests.probe.native_libraries import Libraries, There
 
-ALL = ("cuda", "nvml", "cublas", "nccl")
+ALL = ("cuda", "nvml", "cublas", "cublaslt", "nccl")
+JOB = {"limit_s": 60.0, "even_if_busy": False, "only": list(WITH_GPUS)}
 
 
-JOB = {"limit_s": 60.0, "even_if_busy": False}
+def only(*steps):
+    return {**JOB, "only": list(steps)}
 
 
 @pytest.fixture
@@ -37,7 +41,7 @@ def rates(frames, path):
     return {
         (frame.get("source"), frame.get("target"), frame["bytes"], frame["method"]): frame["gb_per_s"]
         for frame in kind(frames, "bandwidth")
-        if frame["path"] == path
+        if frame["path"] == path and not frame["both_ways"]
     }
 
 
@@ -71,14 +75,30 @@ def test_eight_gpus_are_measured_and_everything_is_given_back(eight):
 def test_rates_are_the_bytes_over_the_time_on_the_gpu(eight):
     frames, _, _ = eight
     to = rates(frames, "host_to_device")
-    assert len(to) == 8 * 4
-    assert to[None, 5, LARGEST, "copy_engine"] == pytest.approx(55.4, rel=1e-3)
-    assert rates(frames, "device_to_host")[0, None, 1 << 20, "copy_engine"] == pytest.approx(53.1, rel=1e-3)
+    assert len(to) == 8 * 5
+    assert to[None, 5, LARGEST, "pinned"] == pytest.approx(55.4, rel=1e-3)
+    assert rates(frames, "device_to_host")[0, None, 1 << 20, "pinned"] == pytest.approx(53.1, rel=1e-3)
     # Read and written bytes: the driver's copy and our own kernel.
     memory = rates(frames, "device_memory")
     assert memory[2, 2, LARGEST, "copy_engine"] == pytest.approx(2700, rel=1e-3)
     assert memory[2, 2, LARGEST, "kernel"] == pytest.approx(3000, rel=1e-3)
     assert all(frame["counts_both"] is (frame["path"] == "device_memory") for frame in kind(frames, "bandwidth"))
+
+
+def test_memory_as_programs_have_it_is_told_from_pinned(eight):
+    frames, _, _ = eight
+    assert rates(frames, "host_to_device")[None, 5, USUAL_BYTES, "pageable"] == pytest.approx(11.5, rel=1e-3)
+    assert rates(frames, "device_to_host")[5, None, USUAL_BYTES, "pageable"] == pytest.approx(9.8, rel=1e-3)
+
+
+def test_both_directions_at_once_are_added_up(eight):
+    frames, _, _ = eight
+    both = [frame for frame in kind(frames, "bandwidth") if frame["both_ways"]]
+    assert [(frame["path"], frame["target"], frame["method"]) for frame in both] == [
+        ("host_to_device", gpu, "pinned") for gpu in range(8)
+    ]
+    # The slower direction ends last: twice its rate.
+    assert both[0]["gb_per_s"] == pytest.approx(2 * 53.1, rel=1e-3)
 
 
 def test_each_pair_is_measured_in_both_directions(eight):
@@ -99,11 +119,90 @@ def test_arithmetic_says_which_way_gave_the_number(eight):
     assert found == pytest.approx(
         {
             ("fp32", "ptx_fma"): 60, ("bf16", "ptx_mma"): 610, ("fp32", "cublas"): 52, ("tf32", "cublas"): 400,
-            ("fp16", "cublas"): 795, ("bf16", "cublas"): 795, ("int8", "cublas"): 1500,
+            ("fp16", "cublas"): 795, ("bf16", "cublas"): 795, ("int8", "cublas"): 1500, ("fp8", "cublaslt"): 1500,
         },
         rel=1e-3,
     )  # fmt: skip
     assert {frame["m"] for frame in of_one if frame["path"] == "cublas"} == {4096, 8192}
+
+
+def test_fp4_where_the_gpu_has_units_for_it(measured, libraries, tmp_path):
+    held = tmp_path / "held"
+    frames = measured("cuda", "nvml", "cublaslt", gpus=1, capability=100, lt_held=held, job=only("matrix_lt"))
+    found = {(frame["dtype"], frame["path"]): frame["tflop_per_s"] for frame in kind(frames, "matrix")}
+    assert found == pytest.approx({("fp8", "cublaslt"): 1500, ("fp4", "cublaslt"): 5600}, rel=1e-3)
+    assert failed(frames) == []
+    assert (libraries.left(), held.read_text()) == ({}, "0")
+    assert libraries.most_bytes() <= MOST_BYTES
+
+
+def test_a_library_from_before_fp4_says_so_and_fp8_stands(measured, tmp_path):
+    held = tmp_path / "held"
+    frames = measured("cuda", "nvml", "cublaslt", gpus=1, capability=100, old_lt=1, lt_held=held, job=only("matrix_lt"))
+    assert [frame["dtype"] for frame in kind(frames, "matrix")] == ["fp8"]
+    assert [frame["said"] for frame in frames if frame["frame"] == "failed"] == ["cublasLtMatmulDescSetAttribute: 7"]
+    assert held.read_text() == "0"
+
+
+def test_no_fp8_before_its_compute_capability_and_no_library_is_looked_for(measured):
+    frames = measured("cuda", "nvml", gpus=1, capability=80, job=only("matrix_lt"))
+    assert (kind(frames, "matrix"), failed(frames)) == ([], [])
+
+
+@pytest.fixture
+def with_torch(monkeypatch):
+    """A Python that finds a module by this name, which counts on a clock of its own; none of PyTorch is in it."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent / "native" / "python"))
+    return {**only("torch"), "torch": source_of("torch_rates")}
+
+
+def test_pytorch_multiplies_and_attends_in_a_process_of_its_own(measured, libraries, with_torch):
+    frames = measured("cuda", "nvml", gpus=2, job=with_torch)
+    found = {(frame["gpu"], frame["dtype"], frame["path"]): frame["tflop_per_s"] for frame in kind(frames, "matrix")}
+    assert found == pytest.approx(
+        {(gpu, *each): rate for gpu in (0, 1) for each, rate in {
+            ("fp32", "torch"): 48, ("tf32", "torch"): 390, ("fp16", "torch"): 700, ("bf16", "torch"): 710,
+            ("bf16", "torch_sdpa"): 480,
+        }.items()},
+        rel=1e-2,
+    )  # fmt: skip
+    assert failed(frames) == []
+    assert libraries.left() == {}
+
+
+def test_what_pytorch_cannot_do_is_said_and_the_rest_stands(measured, with_torch, monkeypatch):
+    monkeypatch.setenv("STUB_TORCH", "no_attention")
+    frames = measured("cuda", "nvml", gpus=1, job=with_torch)
+    assert {frame["path"] for frame in kind(frames, "matrix")} == {"torch"}
+    said = [frame["said"] for frame in frames if frame["frame"] == "failed"]
+    assert said == ["torch_sdpa: No available kernel. Aborting execution."]
+
+
+def test_a_pytorch_that_does_not_load_is_said_in_its_words(measured, with_torch, monkeypatch):
+    monkeypatch.setenv("STUB_TORCH", "broken")
+    frames = measured("cuda", "nvml", gpus=1, job=with_torch)
+    assert failed(frames) == [("torch", None, "library_error")]
+    assert "libcudart.so.99" in next(frame["said"] for frame in frames if frame["frame"] == "failed")
+
+
+def test_without_pytorch_that_is_said(measured, with_torch, monkeypatch, tmp_path):
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert failed(measured("cuda", "nvml", gpus=1, job=with_torch)) == [("torch", None, "no_library")]
+
+
+def test_stopped_while_pytorch_loads_no_process_stays(libraries, start, with_torch, monkeypatch, tmp_path):
+    monkeypatch.setenv("STUB_TORCH", f"hangs:{tmp_path / 'pid'}")
+    libraries.put("cuda", "nvml")
+    there = start(MEASURE, with_torch, gpus=1)
+    end = time.monotonic() + 20
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text(encoding="utf-8"):
+        assert time.monotonic() < end
+    pid = int((tmp_path / "pid").read_text(encoding="utf-8"))
+    began = time.monotonic()
+    there.process.terminate()
+    assert there.process.wait(3) == 0
+    assert time.monotonic() - began < 2
+    assert not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
 
 
 def test_all_reduce_counts_as_nccl_tests_does(eight):
@@ -192,6 +291,7 @@ def test_an_old_driver_measures_what_it_can_and_names_what_it_lacks(libraries, s
     assert rates(frames, "device_memory").keys() == {(0, 0, LARGEST, "copy_engine"), (1, 1, LARGEST, "copy_engine")}
     assert ("arithmetic", 0, "missing_symbol") in failed(frames)
     assert ("matrix", 0, "no_library") in failed(frames)
+    assert ("both_ways", 0, "missing_symbol") in failed(frames)
     assert libraries.left() == {}
 
 
@@ -284,10 +384,22 @@ def test_it_is_one_text_for_the_python_of_old_machines():
     assert len(text) < 100_000
 
 
+def test_no_part_of_it_takes_a_name_of_another():
+    names = []
+    for part in MEASURE.parts:
+        for node in ast.parse(source_of(part)).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                names.append(node.name)
+            elif isinstance(node, ast.Assign | ast.AnnAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                names += [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+    assert len(names) == len(set(names))
+
+
 @pytest.mark.parametrize("part", MEASURE.parts)
 def test_nothing_but_the_standard_library_is_imported(part):
-    allowed = {"base64", "ctypes", "functools", "glob", "json", "os", "platform", "signal", "subprocess", "sys",
-               "threading", "time", "typing", "gpuplanner"}  # fmt: skip
+    allowed = {"base64", "ctypes", "functools", "glob", "importlib", "itertools", "json", "mmap", "os", "platform",
+               "random", "signal", "subprocess", "sys", "threading", "time", "typing", "gpuplanner"}  # fmt: skip
     tree = ast.parse(source_of(part))
     names = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
     names |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}

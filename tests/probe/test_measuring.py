@@ -1,13 +1,14 @@
 """A measurement over the transports, and what is read of it, live and out of a recording."""
 
 import asyncio
+import os
 import sys
 from typing import Any
 
 import pytest
 
 from gpuplanner.messages import InputError
-from gpuplanner.probe.measuring import LONGEST_FRAME, MOST_FRAMES, Measured, Measuring, measure
+from gpuplanner.probe.measuring import LONGEST_FRAME, MOST_ANSWERED, MOST_FRAMES, Measured, Measuring, measure
 from gpuplanner.probe.recording import read_recording, written
 from gpuplanner.probe.running import read
 from gpuplanner.probe.transports import Event, Lost
@@ -16,6 +17,8 @@ from gpuplanner.probe.transports.programs import Program
 from gpuplanner.probe.transports.ssh import SshTransport
 from tests.probe import sshd
 from tests.probe.sshd import Keys, Server
+
+GPUS = ("host_to_device", "device_to_host", "device_memory", "arithmetic", "matrix", "device_to_device", "all_reduce")
 
 
 def nothing(_told):
@@ -37,7 +40,7 @@ def here(libraries, monkeypatch):
 
 def test_measured_here_it_is_evidence_and_so_is_its_recording(here, libraries):
     steps: list[Measuring] = []
-    run = asyncio.run(measure(here("cuda", "nvml"), nothing, steps.append, Measured("here")))
+    run = asyncio.run(measure(here("cuda", "nvml"), nothing, steps.append, Measured("here"), only=GPUS))
     assert run.whole
     assert run.python == ".".join(map(str, sys.version_info[:3]))
     evidence, inspections = read(run)
@@ -98,11 +101,58 @@ def seen_there(libraries, **settings):
 def test_measured_over_ssh_it_says_the_same(node, libraries):
     libraries.put("cuda", "nvml")
     made = node(settings=seen_there(libraries, gpus=2))
-    run = asyncio.run(measure(made, nothing, nothing, Measured("node")))
+    run = asyncio.run(measure(made, nothing, nothing, Measured("node"), only=GPUS))
     assert run.whole
     evidence, _ = read(run)
     assert len([each for each in evidence.bandwidths if each.path == "device_to_device"]) == 2 + 3
     assert libraries.left() == {}
+
+
+def test_the_way_to_a_machine_is_measured_both_ways(node, monkeypatch):
+    monkeypatch.setattr("gpuplanner.probe.measuring.source_of", lambda _: "")
+    measured = Measured("node")
+    run = asyncio.run(measure(node(), nothing, nothing, measured, only=("channel",)))
+    assert run.whole
+    rows = {row.method: row for row in read(run)[0].bandwidths}
+    assert set(rows) == {"to_machine", "from_machine"}
+    for row in rows.values():
+        assert row.path == "network"
+        assert row.gb_per_s is not None
+        assert row.latency_us is not None
+        # On loopback: more than a slow line, less than memory.
+        assert 0.005 < row.gb_per_s < 20
+        assert 10 < row.latency_us < 1e6
+    assert read(run)[0].gpus == ()
+
+
+def test_no_way_is_measured_to_the_machine_that_this_is(here):
+    run = asyncio.run(measure(here(), nothing, nothing, Measured("here"), only=("channel",)))
+    assert run.whole
+    assert read(run)[0].bandwidths == ()
+
+
+def test_a_machine_gets_no_more_than_it_may_ask_for():
+    measured = Measured("node")
+    assert len(measured.answer({"frame": "ask", "bytes": 200_000}) or b"") == 200_000
+    for asked in (-1, 0, 1 << 40, "all", None, True):
+        assert len(measured.answer({"frame": "ask", "bytes": asked}) or b"") <= 1
+    answered = 0
+    while piece := measured.answer({"frame": "ask", "bytes": 1 << 26}):
+        answered += len(piece)
+    assert answered <= MOST_ANSWERED
+
+
+def test_what_lies_on_a_disk_is_read_over_ssh_and_judged_as_a_rate(node, tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "shard.bin").write_bytes(os.urandom(65 << 20))
+    made = node()
+    run = asyncio.run(
+        measure(made, nothing, nothing, Measured("node"), only=("disk",), places=(str(tmp_path / "data"),))
+    )
+    assert run.whole
+    rates = read(run)[0].disk_rates
+    assert [rate.operation for rate in rates] == ["read", "randread", "randread"]
+    assert all(rate.direct is not None and rate.gb_per_s and rate.latency_p99_us for rate in rates)
 
 
 @pytest.mark.parametrize("far", [False, True])
@@ -115,7 +165,7 @@ def test_cancelled_it_frees_everything_and_keeps_what_came(here, node, libraries
     async def main():
         begun = asyncio.Event()
         task = asyncio.ensure_future(
-            measure(runner, nothing, lambda step: begun.set() if step.share > 0 else None, measured)
+            measure(runner, nothing, lambda step: begun.set() if step.share > 0 else None, measured, only=GPUS)
         )
         await asyncio.wait_for(begun.wait(), 20)
         assert libraries.left() != {}

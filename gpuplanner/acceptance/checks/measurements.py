@@ -6,6 +6,7 @@ from statistics import fmean, median
 from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
 from gpuplanner.acceptance.expected_rates import (
     Expectation,
+    deciding_products,
     fastest_copies,
     fastest_products,
     is_all_reduce,
@@ -119,17 +120,19 @@ def peer_copies(asked: Asked) -> Judgement | None:
 
 
 def matrices(asked: Asked) -> Judgement | None:
-    """Matrix products of each number format, the fastest size of each GPU."""
+    """Matrix products of each number format, the fastest size and the fastest library of each GPU."""
     fastest = fastest_products(asked.evidence.matrix_rates)
     if not fastest:
         return not_measured("B")
+    deciding = deciding_products(asked.evidence.matrix_rates)
     found = []
     for (index, dtype, _), rate in fastest.items():
         name, have = f"{'?' if index is None else index} {dtype or '?'}", rate.tflop_per_s or 0
-        if is_own_kernel(rate):
+        own = is_own_kernel(rate)
+        if own or deciding[index, dtype] is not rate:
             judged = Judgement(
                 Verdict.SKIPPED,
-                msg("check.rate.own_kernel"),
+                msg("check.rate.own_kernel") if own else msg("check.rate.faster_way"),
                 None,
                 text(f"{have:.1f} TFLOP/s"),
                 lines=lines_of([rate], "tflop_per_s"),

@@ -9,7 +9,7 @@ from gpuplanner.messages import msg
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.events import FaultKind, ToolFault
 from gpuplanner.probe.evidence.gpu import Gpu
-from gpuplanner.probe.evidence.measured import Bandwidth, CollectiveRow, CollectiveRun, MatrixRate, Path
+from gpuplanner.probe.evidence.measured import Bandwidth, CollectiveRow, CollectiveRun, DiskRate, MatrixRate, Path
 from gpuplanner.probe.output import Line, Output
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser, Problem
 from gpuplanner.probe.parsers.nvidia_values import MOST_GPUS, bus_id
@@ -70,6 +70,7 @@ class _Found:
         self._gpus: list[Gpu] = []
         self._bandwidths: list[Bandwidth] = []
         self._rates: list[MatrixRate] = []
+        self._disk_rates: list[DiskRate] = []
         self._rows: dict[tuple[str | None, int | None, str | None], list[CollectiveRow]] = {}
         self._first: dict[tuple[str | None, int | None, str | None], Reading] = {}
         self._faults: list[ToolFault] = []
@@ -85,6 +86,8 @@ class _Found:
                 self._bandwidth(frame, line)
             case "result", "matrix":
                 self._matrix(frame, line)
+            case "result", "disk":
+                self._disk(frame, line)
             case "result", "collective":
                 self._collective(frame, line)
             case (("failed" | "without"), _):
@@ -100,6 +103,7 @@ class _Found:
             gpus=tuple(self._gpus[:MOST_GPUS]),
             bandwidths=tuple(self._bandwidths),
             matrix_rates=tuple(self._rates),
+            disk_rates=tuple(self._disk_rates),
             collectives=tuple(runs),
             faults=tuple(self._faults),
         )
@@ -127,8 +131,8 @@ class _Found:
         reading = Reading(self._output)
         reading.put("path", frame["path"], line)
         _put(reading, line, frame, {name: (name, _whole) for name in ("source", "target")})
-        _put(reading, line, frame, {name: (name, _number) for name in ("bytes", "gb_per_s")})
-        _put(reading, line, frame, {name: (name, _flag) for name in ("counts_both", "p2p_enabled")})
+        _put(reading, line, frame, {name: (name, _number) for name in ("bytes", "gb_per_s", "latency_us")})
+        _put(reading, line, frame, {name: (name, _flag) for name in ("counts_both", "p2p_enabled", "both_ways")})
         _put(reading, line, frame, {"method": ("method", _text)})
         _put(
             reading,
@@ -137,7 +141,9 @@ class _Found:
             {name: (name, _whole) for name in ("pcie_gen", "pcie_width", "throttle_reasons")},
         )
         if "gb_per_s" in reading:
-            self._bandwidths.append(reading.made(Bandwidth, tool=PARSER.tool, both_ways=False))
+            if "both_ways" not in reading:
+                reading.put("both_ways", False, line)
+            self._bandwidths.append(reading.made(Bandwidth, tool=PARSER.tool))
 
     def _matrix(self, frame: dict[str, Any], line: Line) -> None:
         reading = Reading(self._output)
@@ -148,6 +154,15 @@ class _Found:
         _put(reading, line, _during(frame), {"throttle_reasons": ("throttle_reasons", _whole)})
         if "tflop_per_s" in reading:
             self._rates.append(reading.made(MatrixRate))
+
+    def _disk(self, frame: dict[str, Any], line: Line) -> None:
+        reading = Reading(self._output)
+        _put(reading, line, frame, {name: (name, _text) for name in ("operation", "path", "job")})
+        _put(reading, line, frame, {"direct": ("direct", _flag), "queue_depth": ("queue_depth", _whole)})
+        rates = ("block_bytes", "gb_per_s", "operations_per_s", "latency_mean_us", "latency_p99_us")
+        _put(reading, line, frame, {name: (name, _number) for name in rates})
+        if "gb_per_s" in reading:
+            self._disk_rates.append(reading.made(DiskRate))
 
     def _collective(self, frame: dict[str, Any], line: Line) -> None:
         whole = Reading(self._output)

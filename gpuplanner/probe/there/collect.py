@@ -17,13 +17,25 @@ import time
 from typing import Any, Callable, Dict, List, Optional
 
 Tell = Callable[[Dict[str, Any]], None]
-Work = Callable[[Dict[str, Any], Tell, threading.Event], bool]
+
+
+class Listening(threading.Event):
+    """Set when it is time to leave. `heard_bytes`: what has come from the other side behind the program so far."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard_bytes = 0
+
+
+Work = Callable[[Dict[str, Any], Tell, Listening], bool]
 """Another program's part: takes the job, tells frames, leaves when the event is set, says if it came to its end."""
 
 AT_ONCE = 4
 """Commands that run side by side: `nvidia-smi` waits for the driver most of its time."""
 GRACE_S = 0.5
 """Between asking a command to end and killing it."""
+AT_MOST = 1 << 16
+"""Bytes that are heard at once."""
 LEAVE_S = 1.5
 """How long another program's part may take to leave after it was told to."""
 PLACES = (
@@ -197,12 +209,16 @@ def hello() -> Dict[str, Any]:
     }
 
 
-def watch(stream: Any, stop: threading.Event, patience_s: float) -> None:
+def watch(stream: Any, stop: Listening, patience_s: float) -> None:
     """Stop when the other side closes its end, or says nothing for a while because the network is lost."""
     last = [time.monotonic()]
 
     def listen() -> None:
-        while stream.read(1):
+        while True:
+            piece = stream.read(AT_MOST)
+            if not piece:
+                break
+            stop.heard_bytes += len(piece)
             last[0] = time.monotonic()
         stop.set()
 
@@ -217,7 +233,7 @@ def main(job: Dict[str, Any], work: Optional[Work] = None) -> None:
 
     `work`: what else than running commands is to be done; whether it came to its end is the last frame.
     """
-    stop, lock, out = threading.Event(), threading.Lock(), sys.stdout.buffer
+    stop, lock, out = Listening(), threading.Lock(), sys.stdout.buffer
     mark = job["mark"].encode("ascii") + b" "
 
     def tell(frame: Dict[str, Any]) -> None:

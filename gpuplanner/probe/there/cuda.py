@@ -49,6 +49,7 @@ OPTIONAL: Dict[str, Tuple[Any, ...]] = {
     "cuDeviceCanAccessPeer": (P, I, I),
     "cuCtxEnablePeerAccess": (P, U),
     "cuMemcpyPeerAsync": (D, P, D, P, S, P),
+    "cuStreamWaitEvent": (P, P, U),
 }
 """Without one of these a part is not measured, and that is said."""
 
@@ -159,6 +160,7 @@ class Device:
         self.context = ctypes.c_void_p()
         self.stream = ctypes.c_void_p()
         self._events: List[Any] = []
+        self._second = ctypes.c_void_p()
         self._memory: List[int] = []
         self._pinned: List[Any] = []
         self._modules: List[Any] = []
@@ -174,9 +176,13 @@ class Device:
         self.use()
         self._driver.call("cuStreamCreate", ctypes.byref(self.stream), _NON_BLOCKING)
         for _ in range(2):
-            event = ctypes.c_void_p()
-            self._driver.call("cuEventCreate", ctypes.byref(event), 0)
-            self._events.append(event)
+            self._event()
+
+    def _event(self) -> Any:
+        event = ctypes.c_void_p()
+        self._driver.call("cuEventCreate", ctypes.byref(event), 0)
+        self._events.append(event)
+        return event
 
     def use(self) -> None:
         """Make its context that of this thread."""
@@ -213,6 +219,20 @@ class Device:
         """One of the driver's copies, in the stream."""
         self._driver.call(name, *arguments, self.stream)
 
+    def at_once(self, one: Tuple[Any, ...], other: Tuple[Any, ...]) -> None:
+        """Two of the driver's copies at the same time, the other in a second stream; the first one waits for it."""
+        if not self._second.value:
+            self._driver.call("cuStreamCreate", ctypes.byref(self._second), _NON_BLOCKING)
+            self._event()
+            self._event()
+        begin, end = self._events[2:4]
+        self._driver.call("cuEventRecord", begin, self.stream)
+        self._driver.call("cuStreamWaitEvent", self._second, begin, 0)
+        self._driver.call(*one, self.stream)
+        self._driver.call(*other, self._second)
+        self._driver.call("cuEventRecord", end, self._second)
+        self._driver.call("cuStreamWaitEvent", self.stream, end, 0)
+
     def timed(self, work: Callable[[], None], budget_s: float) -> Tuple[float, int]:
         """Seconds of one piece of work (the median of five rounds), and how many pieces a round has.
 
@@ -228,7 +248,7 @@ class Device:
     def _between(self, work: Callable[[], None], count: int) -> float:
         """Seconds between two events on the GPU with the work between them."""
         self._ended()
-        first, last = self._events
+        first, last = self._events[:2]
         self._driver.call("cuEventRecord", first, self.stream)
         for _ in range(count):
             work()
@@ -279,10 +299,11 @@ class Device:
         for event in self._events:
             self._driver.code("cuEventDestroy_v2", event)
         self._events = []
-        if self.stream.value:
-            self._driver.code("cuStreamDestroy_v2", self.stream)
+        for stream in (self._second, self.stream):
+            if stream.value:
+                self._driver.code("cuStreamDestroy_v2", stream)
         self._driver.code("cuDevicePrimaryCtxRelease_v2", self._handle)
-        self.context, self.stream = ctypes.c_void_p(), ctypes.c_void_p()
+        self.context, self.stream, self._second = (ctypes.c_void_p() for _ in range(3))
 
 
 def uuid_of(driver: Driver, device: Device) -> Optional[str]:

@@ -74,7 +74,9 @@ class LocalTransport:
                 elif isinstance(frame, dict):
                     if frame.get("frame") == "end":
                         return frame.get("whole") is True
-                    heard(frame)
+                    if answer := heard(frame):
+                        process.stdin.write(answer)
+                        await process.stdin.drain()
             told(Lost(msg("probe.local.ended")))
             return False
         finally:

@@ -8,8 +8,11 @@ from typing import Any, Protocol, TypeAlias
 from gpuplanner.probe.there import bundle
 from gpuplanner.probe.transports import Told
 
-Heard: TypeAlias = Callable[[dict[str, Any]], None]
-"""Gets the frames of a program that are no events of a transport. They are a stranger's: any value may be in them."""
+Heard: TypeAlias = Callable[[dict[str, Any]], bytes | None]
+"""Gets the frames of a program that are no events of a transport. They are a stranger's: any value may be in them.
+
+What it gives back is sent there.
+"""
 
 READER = "import sys;exec(sys.stdin.buffer.read(int(sys.stdin.buffer.readline())))"
 """What a Python there is started with: reads the length of the text in a line, then the text, and runs it."""
@@ -30,7 +33,13 @@ class Program:
 
 
 COLLECT = Program(("collect",), None)
-MEASURE = Program(("collect", "nvml", "conditions", "kernels", "cuda", "libraries", "measure"), "measure")
+MEASURE = Program(
+    (
+        "collect", "nvml", "conditions", "kernels", "cuda", "libraries", "lt", "report", "alone", "together", "disk",
+        "channel", "torch_part", "measure",
+    ),
+    "measure",
+)  # fmt: skip
 SAMPLE = Program(("collect", "nvml", "host", "faults", "sample"), "sample")
 
 

@@ -167,8 +167,8 @@ class _Session:
                 event = event_of(frame, began)
                 if event is not None:
                     self._told(event)
-                elif self._errand.heard is not None and isinstance(frame, dict):
-                    self._errand.heard(frame)
+                elif isinstance(frame, dict) and self._errand.heard and (answer := self._errand.heard(frame)):
+                    await self._send(answer)
                 if isinstance(event, Hello):
                     began = time.time()
                 if isinstance(frame, dict) and frame.get("frame") == "end":

@@ -13,8 +13,10 @@ typedef struct { char name[16]; } Function;
 
 static int devices, initialized, current = -1, calls;
 static long contexts, buffers, pinned, streams, events, modules, bytes_now[MOST], bytes_most;
-static double clocks[MOST];
+static double clocks[2 * MOST];
+static int streams_of[MOST];
 static struct { uint64_t address; size_t size; int device; } taken[MAXIMUM_BYTES];
+static void *pinned_at[MOST];
 static uint64_t next_address = 1 << 20;
 
 static double setting(const char *name, double otherwise) {
@@ -49,9 +51,15 @@ static void told(void) {
 void stub_advance(int device, double seconds) { clocks[device] += seconds; }
 int stub_current(void) { return current; }
 
-static int advanced(const char *name, double bytes, double rate) {
+/* A GPU's first stream is its number plus one, its second a hundred more: each has a clock. */
+static int clock_of(void *stream) {
+    int number = (int)(intptr_t)stream - 1;
+    return number >= 100 ? MOST + number - 100 : number;
+}
+
+static int advanced(const char *name, void *stream, double bytes, double rate) {
     int code = failing(name, current);
-    if (!code) clocks[current] += bytes / rate;
+    if (!code) clocks[clock_of(stream)] += bytes / rate;
     return code;
 }
 
@@ -126,25 +134,44 @@ int cuMemHostAlloc(void **address, size_t size, unsigned flags) {
     int code = failing("cuMemHostAlloc", current);
     if (code) return code;
     *address = malloc(16);
+    for (int at = 0; at < MOST; at++)
+        if (!pinned_at[at]) { pinned_at[at] = *address; break; }
     pinned++;
     told();
     return 0;
 }
-int cuMemFreeHost(void *address) { free(address); pinned--; told(); return 0; }
+static int is_pinned(const void *address) {
+    for (int at = 0; at < MOST; at++)
+        if (pinned_at[at] == address && address) return 1;
+    return 0;
+}
+int cuMemFreeHost(void *address) {
+    for (int at = 0; at < MOST; at++)
+        if (pinned_at[at] == address) pinned_at[at] = NULL;
+    free(address);
+    pinned--;
+    told();
+    return 0;
+}
 int cuStreamCreate(void **stream, unsigned flags) {
-    *stream = (void *)(intptr_t)(current + 1);
+    *stream = (void *)(intptr_t)(current + 1 + 100 * streams_of[current]++);
     streams++;
     told();
     return 0;
 }
-int cuStreamDestroy_v2(void *stream) { streams--; told(); return 0; }
+int cuStreamDestroy_v2(void *stream) {
+    streams_of[clock_of(stream) % MOST]--;
+    streams--;
+    told();
+    return 0;
+}
 int cuEventCreate(void **event, unsigned flags) { *event = calloc(1, sizeof(Event)); events++; told(); return 0; }
 int cuEventDestroy_v2(void *event) { free(event); events--; told(); return 0; }
 int cuEventRecord(Event *event, void *stream) {
-    int device = (int)(intptr_t)stream - 1, code = failing("cuEventRecord", device);
+    int device = clock_of(stream) % MOST, code = failing("cuEventRecord", device);
     if (code) return code;
     event->device = device;
-    event->seconds = clocks[device];
+    event->seconds = clocks[clock_of(stream)];
     usleep((unsigned)setting("STUB_SLEEP_US", 0));
     return 0;
 }
@@ -154,23 +181,33 @@ int cuEventElapsedTime(float *milliseconds, Event *first, Event *last) {
     return 0;
 }
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, void *stream) {
-    return advanced("cuMemcpyHtoDAsync_v2", size, 55.4e9);
+    if (!is_pinned(from)) return advanced("cuMemcpyHtoDAsync_v2", stream, size, 11.5e9);
+    return advanced("cuMemcpyHtoDAsync_v2", stream, size, 55.4e9);
 }
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stream) {
-    return advanced("cuMemcpyDtoHAsync_v2", size, 53.1e9);
+    if (!is_pinned(to)) return advanced("cuMemcpyDtoHAsync_v2", stream, size, 9.8e9);
+    return advanced("cuMemcpyDtoHAsync_v2", stream, size, 53.1e9);
 }
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) {
-    return advanced("cuMemcpyDtoDAsync_v2", 2.0 * size, 2.7e12);
+    return advanced("cuMemcpyDtoDAsync_v2", stream, 2.0 * size, 2.7e12);
 }
 #ifndef OLD
+int cuStreamWaitEvent(void *stream, Event *event, unsigned flags) {
+    double *clock = &clocks[clock_of(stream)];
+    if (*clock < event->seconds) *clock = event->seconds;
+    return failing("cuStreamWaitEvent", event->device);
+}
 int cuDeviceCanAccessPeer(int *can, int device, int other) { *can = !getenv("STUB_NO_PEERS"); return 0; }
 int cuCtxEnablePeerAccess(void *context, unsigned flags) { return failing("cuCtxEnablePeerAccess", current); }
 int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context, size_t size, void *stream) {
     /* One pair is joined by a slower path, in one direction. */
-    return advanced("cuMemcpyPeerAsync", size, (intptr_t)from_context == 1 && (intptr_t)to_context == 2 ? 26e9 : 396e9);
+    return advanced("cuMemcpyPeerAsync", stream, size, (intptr_t)from_context == 1 && (intptr_t)to_context == 2 ? 26e9 : 396e9);
 }
 int cuModuleLoadData(void **module, const char *text) {
     int code = failing("cuModuleLoadData", current);
+    const char *cache = getenv("CUDA_CACHE_DISABLE");
+    /* The driver would write what it compiles into the home of whoever runs it. */
+    if (!cache || strcmp(cache, "1")) return 201;
     if (code) return code;
     *module = strdup(text);
     modules++;
@@ -189,8 +226,8 @@ int cuModuleGetFunction(void **function, const char *module, const char *name) {
 int cuLaunchKernel(Function *function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned ty, unsigned tz,
                    unsigned shared, void *stream, void **values, void **extra) {
     double rounds = *(uint32_t *)values[1];
-    if (!strcmp(function->name, "fma")) return advanced("cuLaunchKernel", 128.0 * x * threads * rounds, 60e12);
-    if (!strcmp(function->name, "mma")) return advanced("cuLaunchKernel", 65536.0 * x * threads / 32 * rounds, 610e12);
-    return advanced("cuLaunchKernel", 2.0 * 16 * *(uint32_t *)values[2], 3.0e12);
+    if (!strcmp(function->name, "fma")) return advanced("cuLaunchKernel", stream, 128.0 * x * threads * rounds, 60e12);
+    if (!strcmp(function->name, "mma")) return advanced("cuLaunchKernel", stream, 65536.0 * x * threads / 32 * rounds, 610e12);
+    return advanced("cuLaunchKernel", stream, 2.0 * 16 * *(uint32_t *)values[2], 3.0e12);
 }
 #endif
