@@ -19,7 +19,8 @@ MOST_LINES = 12
 class CheckRule:
     """The data of a check: where its thresholds come from and what they are. `root`: who can run what it needs.
 
-    `tier`: "A", "B", "C" or two of them; `thresholds` by name, in the units that their names say.
+    `tier`: "A", "B", "C" or two of them; `thresholds` by name, in the units that their names say; `codes`: numbers that
+    a tool prints, by what they mean.
     """
 
     id: str
@@ -29,6 +30,7 @@ class CheckRule:
     root: str = "no"
     tool: str = ""
     thresholds: Mapping[str, float] = field(default_factory=dict)
+    codes: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> float:
         return self.thresholds[name]

@@ -20,6 +20,7 @@ def read_rules(folder: Path) -> Mapping[str, CheckRule]:
                 root=str(entry.get("root", "no")),
                 tool=str(entry.get("tool", "")),
                 thresholds={str(name): float(value) for name, value in (entry.get("thresholds") or {}).items()},
+                codes={str(name): frozenset(map(int, codes)) for name, codes in (entry.get("codes") or {}).items()},
             )
             if rule.id in rules:
                 raise ValueError(f"{path.name}: {rule.id} is there twice")

@@ -107,7 +107,7 @@ def of_all(found: Sequence[tuple[str, Judgement]], *, many: bool) -> Judgement |
         verdict,
         _sentences(_grouped([(name, judgement.reason) for name, judgement in speaking], all_alike=alike)),
         first.expected,
-        _values(_grouped(values, all_alike=alike)) if values else None,
+        in_a_row(_grouped(values, all_alike=alike)) if values else None,
         next((judgement.do for _, judgement in speaking if judgement.do), None),
         next((judgement.ask for _, judgement in speaking if judgement.ask), None),
         lines,
@@ -139,7 +139,8 @@ def _sentences(parts: Sequence[Message]) -> Message:
     return joined
 
 
-def _values(parts: Sequence[Message]) -> Message:
+def in_a_row(parts: Sequence[Message]) -> Message:
+    """Values of which there is one at least, one after another."""
     joined = parts[-1]
     for part in reversed(parts[:-1]):
         joined = msg("check.both_values", first=part, second=joined)

@@ -1,20 +1,22 @@
 """What the kernel's log says of GPUs and switches: Xid and SXid since boot."""
 
 from collections import Counter
+from collections.abc import Sequence
 
-from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
+from gpuplanner.acceptance.check import Asked, Check, CheckRule, Judgement, lines_of
 from gpuplanner.acceptance.gpu_traits import has_switches
-from gpuplanner.acceptance.saying import absent, not_read, text
+from gpuplanner.acceptance.saying import absent, in_a_row, not_read, text
 from gpuplanner.acceptance.verdicts import Verdict
-from gpuplanner.messages import msg
+from gpuplanner.messages import Message, msg
+from gpuplanner.probe.evidence.events import KernelEvent
 from gpuplanner.probe.evidence.record import Absent, Lacking, Seen
 
-_SERIOUS = frozenset(
-    {46, 48, 54, 56, 57, 58, 61, 62, 64, 74, 79, 95, 109, 110, 119, 120, 136, 140, 143, 151, 154, 155, 156, 157, 158}
-)
-"""The GPU, its link or its firmware is at fault, or it wants a reset."""
-_PROGRAM = frozenset({8, 13, 31, 32, 43, 45, 68, 69})
-"""A program did something wrong, most often; again and again and with any program it is the GPU."""
+_OFF_BUS = 79
+_RECOVERY = 154
+_RECOVERED = "to 0x0 (None)"
+"""How the line of Xid 154 ends once nothing is to be done any more."""
+_MOST_CODES = 4
+"""Different codes that a sentence explains; `measured` has all of them."""
 _COMMAND = "journalctl -k -b"
 
 
@@ -43,28 +45,55 @@ def xid(asked: Asked) -> Judgement | None:
         return Judgement(Verdict.PASS, msg("check.xid.none"), text("–"), text("–"))
     codes = Counter[int]()
     for event in events:
-        codes[79 if event.code is None else event.code] += event.count
+        codes[_code(event)] += event.count
     measured = text(", ".join(f"{code} × {count}" if count > 1 else str(code) for code, count in sorted(codes.items())))
-    serious = [event for event in events if event.kind == "off_bus" or event.code in _SERIOUS]
+    serious = [event for event in events if _is_serious(event, asked.rule)]
     if serious:
         return Judgement(
             Verdict.FAIL,
-            msg("check.xid.serious"),
+            msg("check.xid.serious", what=_meanings(serious, asked.rule)),
             text("–"),
             measured,
             msg("check.do.xid"),
             msg("check.ask.xid"),
             lines_of(serious, "code", "kind", "said"),
         )
-    programs = set(codes) <= _PROGRAM
+    programs = set(codes) <= asked.rule.codes["program"]
     return Judgement(
         Verdict.WARN,
-        msg("check.xid.program") if programs else msg("check.xid.memory"),
+        msg("check.xid.program" if programs else "check.xid.handled", what=_meanings(events, asked.rule)),
         text("–"),
         measured,
         msg("check.do.watch"),
         lines=lines_of(events, "code", "kind", "said"),
     )
+
+
+def _code(event: KernelEvent) -> int:
+    return _OFF_BUS if event.code is None else event.code
+
+
+def _is_serious(event: KernelEvent, rule: CheckRule) -> bool:
+    """The GPU, its link or its firmware is at fault, or wants a reset."""
+    code = _code(event)
+    if code in rule.codes["link"]:
+        return event.fatal is not False
+    if code == _RECOVERY and _RECOVERED in (event.said or ""):
+        return False
+    return code in rule.codes["gpu"]
+
+
+def _meanings(events: Sequence[KernelEvent], rule: CheckRule) -> Message:
+    """What the codes of some events mean."""
+    codes = sorted({_code(event) for event in events})
+    listed = frozenset[int]().union(*rule.codes.values())
+    parts = [
+        msg("check.xid.code", code=code, meaning=msg(f"xid.{code}" if code in listed else "xid.unlisted"))
+        for code in codes[:_MOST_CODES]
+    ]
+    if len(codes) > _MOST_CODES:
+        parts[-1] = msg("check.and_more", first=parts[-1], count=len(codes) - _MOST_CODES)
+    return in_a_row(parts)
 
 
 def sxid(asked: Asked) -> Judgement | None:
