@@ -44,26 +44,33 @@ def of_run(run: Run) -> MachineEvidence:
 def of_files(paths: Sequence[Path]) -> MachineEvidence:
     """What files, folders and archives of one machine say together.
 
-    Raises InputError for a file that cannot be read, or where nothing in them is recognised.
+    Raises InputError for a file that cannot be read, or where nothing in them is recognised or says anything.
     """
     found = _together(_of_file(path) for path in paths)
     if found.evidence.empty:
-        names = ", ".join(str(path) for path in paths)
-        raise InputError(msg("machine.nothing_recognised", files=shortened(names, _NAMES)))
+        raise _says_nothing(", ".join(str(path) for path in paths), found.inspections)
     return found
 
 
 def of_text(text: str, name: str) -> MachineEvidence:
     """What a text says that somebody pasted; `name` is what its lines are said to be from.
 
-    Raises InputError where nothing in it is recognised.
+    Raises InputError where nothing in it is recognised or says anything.
     """
     if is_recording(text):
         return of_run(read_recording(text, name))
     inspection = inspect(Output.of(text.encode("utf-8", "replace"), name))
     if inspection.evidence.empty:
-        raise InputError(msg("machine.nothing_recognised", files=shortened(name, _NAMES)))
+        raise _says_nothing(name, (inspection,))
     return MachineEvidence(inspection.evidence, inspections=(inspection,))
+
+
+def _says_nothing(names: str, inspections: Sequence[Inspection]) -> InputError:
+    """Why nothing is known: no tool's output, or one in which nothing stands that bears on a machine."""
+    tools = dict.fromkeys(inspection.tool for inspection in inspections if inspection.tool)
+    if tools:
+        return InputError(msg("machine.nothing_said", files=shortened(names, _NAMES), tools=", ".join(tools)))
+    return InputError(msg("machine.nothing_recognised", files=shortened(names, _NAMES)))
 
 
 def _together(parts: Iterable[MachineEvidence]) -> MachineEvidence:

@@ -52,7 +52,7 @@ def _ways_to_see(output: Output) -> Iterator[list[_Part]]:
     """
     bare = output.bare
     if bare.blocks:
-        parts = [(_read(block, LIKELY if fenced else CERTAIN), fenced) for block, fenced in bare.blocks]
+        parts = [(_read(block.bare, LIKELY if fenced else CERTAIN), fenced) for block, fenced in bare.blocks]
         yield [part for part, _ in sorted(parts, key=lambda pair: not pair[1]) if part]
     for text in dict.fromkeys((bare, output, bare.dedented)):
         yield [part] if (part := _read(text, POSSIBLE)) else []

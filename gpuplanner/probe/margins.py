@@ -137,10 +137,19 @@ def _entry(line: str) -> str | None:
         return None
     if not isinstance(entry, dict):
         return None
-    if isinstance(said := entry.get("MESSAGE"), str) and "__REALTIME_TIMESTAMP" in entry:
+    if "__REALTIME_TIMESTAMP" in entry and (said := _message(entry.get("MESSAGE"))) is not None:
         return f"{_head_of(entry)} {_on_one_line(said)}"
     if isinstance(said := entry.get("log"), str) and "stream" in entry:
         return _on_one_line(said.rstrip("\r\n"))
+    return None
+
+
+def _message(said: object) -> str | None:
+    """The journal writes what is no text as the numbers of its bytes."""
+    if isinstance(said, str):
+        return said
+    if isinstance(said, list) and said and all(isinstance(byte, int) and 0 <= byte < 256 for byte in said):
+        return bytes(said).decode("utf-8", "replace")
     return None
 
 

@@ -20,6 +20,7 @@ _KEYED: dict[str, tuple[str, ...]] = {
     "pci": ("bus_id",),
     "network": ("name",),
     "ib_ports": ("adapter", "port"),
+    "fabric_nodes": ("guid",),
     "disks": ("name",),
     "mounts": ("target",),
     "services": ("name",),

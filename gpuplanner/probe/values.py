@@ -26,7 +26,11 @@ _LACKING: tuple[tuple[re.Pattern[str], Lacking], ...] = tuple(
         (r"^(?:unknown|none reported|not available|unspecified|to be filled by o\.e\.m\.)$", Lacking.UNKNOWN),
     )
 )
-_NUMBER = re.compile(r"[+-]?(?:\d{1,20}(?:,\d{3})*|\.\d)(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?")
+_NUMBER = re.compile(
+    r"[+-]?(?:(?P<grouped>\d{1,3}(?:,\d{3}){1,6}(?![\d,]))|\d{1,20}|\.\d)(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?"
+)
+_DECIMAL_COMMA = re.compile(r"([+-]?\d{1,20}),(\d{1,20})(?![\d.,])")
+"""As tools of Linux print numbers in most of Europe: "3500,0000". "3,500" is taken for three and a half thousand."""
 _BYTES = re.compile(r"^\s*(\d{1,20}(?:[.,]\d{1,20})?)\s*([kmgtpe]?)(i?)(b|bytes)?\b", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5, "e": 6}
 
@@ -44,10 +48,13 @@ def lacking(text: str) -> Lacking | None:
 
 
 def number(text: str) -> float:
-    """The number at the beginning of a text ("81559 MiB" → 81559.0). Raises UnreadableError."""
-    match = _NUMBER.match(text.strip())
+    """The number at the beginning of a text ("81559 MiB" → 81559.0, "3500,0000" → 3500.0). Raises UnreadableError."""
+    bare = text.strip()
+    match = _NUMBER.match(bare)
     if not match:
         raise UnreadableError(text)
+    if not match["grouped"] and (decimal := _DECIMAL_COMMA.match(bare)):
+        return float(f"{decimal[1]}.{decimal[2]}")
     return float(match[0].replace(",", ""))
 
 

@@ -107,3 +107,11 @@ def test_the_first_value_stands_and_ends_an_absence():
 def test_names_are_short_and_on_one_line():
     assert words("  NVIDIA\t A100 ") == "NVIDIA A100"
     assert len(words("x" * 5000)) == 300
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("3500,0000", 3500), ("12,5 W", 12.5), ("1,234,567", 1234567), ("1,234.5", 1234.5), ("1,2,3", 1)],
+)
+def test_decimal_commas_are_no_groups_of_thousands(text: str, value: float) -> None:
+    assert number(text) == value

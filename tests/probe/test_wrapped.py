@@ -1,6 +1,7 @@
 """A text that somebody quoted, pasted into a page, or took from a log says the same as the tool's own output."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -119,3 +120,11 @@ def test_odd_entries_of_logs_are_left_as_they_are(line: str) -> None:
 def test_a_table_with_bars_is_no_log_of_a_service() -> None:
     text = "name | value\nGPU 0 | 5\nmodel | x\n"
     assert Output.of(text, "table").bare.text == text
+
+
+@pytest.mark.parametrize("file", ["lscpu/node.txt", "df/human.txt", "lsblk-findmnt/tree.txt"])
+def test_decimal_commas_say_the_same(file: str) -> None:
+    """Of tools that follow the locale of a person's shell."""
+    text = re.sub(r"(?<=\d)\.(?=\d)", ",", (DATA / file).read_text(encoding="utf-8"))
+    assert "," in text
+    assert said(inspect(Output.of(text, file))) == EXPECTED[file]

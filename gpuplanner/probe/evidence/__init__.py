@@ -15,10 +15,11 @@ from gpuplanner.probe.evidence.measured import (
     MatrixRate,
     Sample,
 )
-from gpuplanner.probe.evidence.paths import IbPort, NetworkLink, PathMatrix, PciDevice
+from gpuplanner.probe.evidence.paths import FabricLink, FabricNode, IbPort, NetworkLink, PathMatrix, PciDevice
 from gpuplanner.probe.evidence.record import Record
 from gpuplanner.probe.evidence.serving_log import NcclLog, OutOfMemory, ServerStart
 from gpuplanner.probe.evidence.software import Software
+from gpuplanner.probe.evidence.traces import GpuTrace, ThreadStack
 
 
 class Evidence(BaseModel):
@@ -40,6 +41,8 @@ class Evidence(BaseModel):
     pci: tuple[PciDevice, ...] = ()
     network: tuple[NetworkLink, ...] = ()
     ib_ports: tuple[IbPort, ...] = ()
+    fabric_nodes: tuple[FabricNode, ...] = ()
+    fabric_links: tuple[FabricLink, ...] = ()
     cpu: Cpu | None = None
     memory: HostMemory | None = None
     limits: Limits | None = None
@@ -60,6 +63,8 @@ class Evidence(BaseModel):
     servers: tuple[ServerStart, ...] = ()
     out_of_memory: tuple[OutOfMemory, ...] = ()
     nccl_logs: tuple[NcclLog, ...] = ()
+    traces: tuple[GpuTrace, ...] = ()
+    threads: tuple[ThreadStack, ...] = ()
     looked_for: frozenset[str] = frozenset()
 
     def as_data(self) -> dict[str, Any]:

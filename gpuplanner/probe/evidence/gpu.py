@@ -9,7 +9,10 @@ Virtualization = Literal["None", "Pass-Through", "VGPU", "Host VGPU", "Host VSGA
 
 
 class MigDevice(Record):
-    """A slice of a GPU as `nvidia-smi -L` or a table lists it. `profile`: "1g.10gb" and the like."""
+    """A slice of a GPU as `nvidia-smi -L` or a table lists it. `profile`: "1g.10gb" and the like.
+
+    `placement_start`, `placement_size`: which memory slices of the GPU it takes.
+    """
 
     gpu_index: int | None = None
     device_index: int | None = None
@@ -20,15 +23,19 @@ class MigDevice(Record):
     memory_total_mib: float | None = None
     memory_used_mib: float | None = None
     multiprocessors: int | None = None
+    placement_start: int | None = None
+    placement_size: int | None = None
 
 
 class MigProfile(Record):
     """A size of slice that a GPU can be cut into (`nvidia-smi mig -lgip`). `free`, `total`: how many of it.
 
+    `gpu_instance_id`: of a size of compute instance, the slice that it is a part of (`nvidia-smi mig -lcip`).
     `placements`: the memory slices at which one may begin, each taking `placement_size` of them.
     """
 
     gpu_index: int | None = None
+    gpu_instance_id: int | None = None
     profile: str | None = None
     profile_id: int | None = None
     free: int | None = None

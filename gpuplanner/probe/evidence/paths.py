@@ -65,6 +65,26 @@ class NetworkLink(Record):
     errors: dict[str, int] | None = None
 
 
+class FabricNode(Record):
+    """A switch, adapter or router of an InfiniBand fabric. `ports`: how many it has; `name`: what it calls itself."""
+
+    guid: str | None = None
+    kind: Literal["switch", "adapter", "router"] | None = None
+    name: str | None = None
+    ports: int | None = None
+
+
+class FabricLink(Record):
+    """A cable between two ports, by the identifiers of their nodes. `speed`: "4xHDR" and the like, in `bit_per_s`."""
+
+    source_guid: str | None = None
+    source_port: int | None = None
+    target_guid: str | None = None
+    target_port: int | None = None
+    speed: str | None = None
+    bit_per_s: float | None = None
+
+
 class IbPort(Record):
     """A port of an InfiniBand or RoCE adapter. `bit_per_s`: its rate as configured."""
 

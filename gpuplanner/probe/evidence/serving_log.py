@@ -6,7 +6,8 @@ from gpuplanner.probe.evidence.record import Record
 
 
 class ServerStart(Record):
-    """vLLM's start-up. Memory in bytes of one GPU; `kv_tokens`: of the whole pool; `max_concurrency`: as it prints it.
+    """vLLM's or SGLang's start-up. Memory in bytes of one GPU; `kv_tokens`: of the whole pool; `max_concurrency`: as it
+    prints it; `max_requests`: how many it runs at once.
 
     `too_long`: that it refused, since one request of `max_model_len` tokens does not fit the pool.
     """
@@ -25,6 +26,7 @@ class ServerStart(Record):
     kv_tokens: int | None = None
     max_model_len: int | None = None
     max_concurrency: float | None = None
+    max_requests: int | None = None
     too_long: bool | None = None
     largest_len: int | None = None
     needed_bytes: float | None = None

@@ -1,4 +1,4 @@
-"""`dcgmi`: the tables of `diag`, `discovery -l` and `topo`."""
+"""`dcgmi`: the tables of `diag`, `discovery -l`, `topo` and `health -c`."""
 
 import re
 
@@ -8,12 +8,14 @@ from gpuplanner.probe.evidence.measured import Diagnostic
 from gpuplanner.probe.evidence.software import Software
 from gpuplanner.probe.output import Line, Output
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
+from gpuplanner.probe.parsers.dcgmi_health import Health
 from gpuplanner.probe.parsers.nvidia_values import bus_id, each_once, version
 from gpuplanner.probe.values import Reading, words
 
 _CELLS = re.compile(r"^\|\s{1,4}(.{0,60}?)\s{0,80}\|\s{1,4}(.{1,300}?)\s{0,120}\|\s{0,20}$")
 _DIAG = re.compile(r"^\|\s{1,4}Diagnostic\s{1,60}\|\s{1,4}Result\s")
 _DISCOVERY = re.compile(r"^\|\s{1,4}GPU ID\s{1,20}\|\s{1,4}Device Information\s")
+_HEALTH = re.compile(r"^\|\s{1,4}(?:Group \d{1,6}\s{1,60}\|\s{1,4})?(?:Health Monitor Report|Overall Health)\b")
 _TOPO = re.compile(r"^\|\s{1,4}Topology Information\s")
 _RESULT = re.compile(
     r"^(?:(GPU ?\d{1,4}): )?(Pass|Fail|Skip|Skipped|Warn|Warning|Info|Error|Not Run|Healthy|Failure)\b"
@@ -26,8 +28,8 @@ _MOST_TESTS = 5_000
 
 def recognise(output: Output) -> int:
     """Certain by the header of one of the tables."""
-    if "Diagnostic" not in output.text and "Device Information" not in output.text and "Topology" not in output.text:
-        return NO
+    if output.has(_HEALTH, "Health Monitor Report", "Overall Health"):
+        return CERTAIN
     return (
         CERTAIN
         if output.has(_DIAG, "Diagnostic")
@@ -43,6 +45,7 @@ def parse(output: Output) -> Parsed:
     software = Reading(output)
     gpus: list[Reading] = []
     table, test = "", ""
+    health = Health(output)
     for line in output.lines:
         if _DIAG.match(line.text):
             table, test = "diag", ""
@@ -50,6 +53,13 @@ def parse(output: Output) -> Parsed:
             table = "discovery"
         elif _TOPO.match(line.text):
             table = "topo"
+        elif table != "health" and _HEALTH.match(line.text):
+            table = "health"
+            health = Health(output)
+            health.read(line)
+        elif table == "health":
+            if not health.read(line):
+                table = ""
         elif table and (match := _CELLS.match(line.text)):
             label, value = match[1].strip(), match[2].strip()
             if table == "discovery":
@@ -67,7 +77,7 @@ def parse(output: Output) -> Parsed:
     evidence = Evidence(
         gpus=kept,
         software=software.made(Software) if software else None,
-        diagnostics=tuple(tests),
+        diagnostics=(*tests, *health.found()),
         looked_for=frozenset({"gpus"} if kept else {"diagnostics"}),
     )
     return Parsed(evidence, problems)

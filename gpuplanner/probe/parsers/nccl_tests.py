@@ -32,7 +32,8 @@ _LIBRARY = re.compile(r"\bnccl-library=(\d{4,6})\b")
 _VERSION = re.compile(r"\bR?NCCL version (\d{1,2}\.\d{1,3}\.\d{1,3})")
 _FAILURE = re.compile(r"Test (?:NCCL|CUDA) failure \S{1,60}:\d{1,6}")
 _COLUMNS = 4
-_MOST_ROWS, _MOST_RUNS, _MOST_RANKS = 50_000, 1_000, 100_000
+MOST_ROWS = 50_000
+_MOST_RUNS, _MOST_RANKS = 1_000, 100_000
 
 
 def recognise(output: Output) -> int:
@@ -62,7 +63,7 @@ def parse(output: Output) -> Parsed:
             runs.append(_Run(output))
         if runs and name:
             runs[-1].named(*name)
-        if runs and rows < _MOST_ROWS:
+        if runs and rows < MOST_ROWS:
             rows += runs[-1].take(line)
         if (match := _FAILURE.search(text)) and len(faults) < _MOST_RUNS:
             fault = Reading(output)
@@ -113,7 +114,7 @@ class _Run:
         elif match := _AVERAGE.match(text):
             self._reading.take("average_bus_gb_per_s", match[1], number, line)
         elif match := _LIBRARY.search(text):
-            self._reading.put("nccl_version", _version(int(match[1])), line)
+            self._reading.put("nccl_version", library_version(int(match[1])), line)
         elif match := _VERSION.search(text):
             self._reading.put("nccl_version", match[1], line)
         elif match := _ROW.match(text):
@@ -157,7 +158,13 @@ class _Run:
         return self._reading.made(CollectiveRun, rows=tuple(self._rows))
 
 
-def _version(code: int) -> str:
+def collective_in(text: str) -> str | None:
+    """The collective that a program's name or a line names; None where it names none."""
+    match = _NAME.search(text)
+    return match[1] if match else None
+
+
+def library_version(code: int) -> str:
     """NCCL's number of its version: 22105 is 2.21.5, before 2.9 it was 2804 for 2.8.4 (nccl.h)."""
     if code >= 10_000:
         return f"{code // 10_000}.{code % 10_000 // 100}.{code % 100}"

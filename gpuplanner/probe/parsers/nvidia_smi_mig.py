@@ -1,4 +1,4 @@
-"""`nvidia-smi mig`: the sizes of slices that a GPU offers (-lgip, -lgipp) and the instances made (-lgi, -lci)."""
+"""`nvidia-smi mig`: sizes of slices that a GPU offers (-lgip, -lgipp, -lcip), instances that are made (-lgi, -lci)."""
 
 import re
 
@@ -9,7 +9,9 @@ from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
 from gpuplanner.probe.parsers.nvidia_values import count, each_once
 from gpuplanner.probe.values import Reading, number, words, yes
 
-_TITLE = re.compile(r"\|[ \t]{1,10}(GPU instance profiles|GPU instances|Compute instances):[ \t]")
+_TITLE = re.compile(
+    r"\|[ \t]{1,10}(GPU instance profiles|Compute instance profiles|GPU instances|Compute instances):[ \t]"
+)
 _NONE = re.compile(r"^[ \t]{0,20}No MIG-enabled devices found\.?[ \t]{0,20}$")
 _PROFILE = re.compile(
     r"\|[ \t]{1,10}(\d{1,4})[ \t]{1,10}MIG (\S{1,30})[ \t]{1,20}(\d{1,4})[ \t]{1,20}(\d{1,4})/(\d{1,4})[ \t]{1,20}"
@@ -18,7 +20,15 @@ _PROFILE = re.compile(
 _PLACEMENTS = re.compile(
     r"^[ \t]{0,20}GPU[ \t]{1,5}(\d{1,4}) Profile ID[ \t]{1,5}(\d{1,4}) Placements? ?: \{([\d,]{0,200})\}:(\d{1,3})"
 )
-_INSTANCE = re.compile(r"\|[ \t]{1,10}(\d{1,4})[ \t]{1,10}MIG (\S{1,30})[ \t]{1,20}\d{1,4}[ \t]{1,20}(\d{1,4})[ \t|]")
+_INSTANCE = re.compile(
+    r"\|[ \t]{1,10}(\d{1,4})[ \t]{1,10}MIG (\S{1,30})[ \t]{1,20}\d{1,4}[ \t]{1,20}(\d{1,4})[ \t|]"
+    r"(?:[ \t]{1,20}(\d{1,3}):(\d{1,3})[ \t|])?"
+)
+_COMPUTE_PROFILE = re.compile(
+    r"\|[ \t]{1,10}(\d{1,4})[ \t]{1,10}(\d{1,4})[ \t]{1,10}MIG (\S{1,30})[ \t]{1,20}(\d{1,4})\*?[ \t]{1,20}"
+    r"(\d{1,4})/(\d{1,4})[ \t]{1,20}(\d{1,5})[ \t]"
+)
+"""The star marks the size that is made where none is asked for."""
 _COMPUTE = re.compile(
     r"\|[ \t]{1,10}(\d{1,4})[ \t]{1,10}(\d{1,4})[ \t]{1,10}MIG (\S{1,30})[ \t]{1,20}\d{1,4}[ \t]{1,20}(\d{1,4})[ \t|]"
 )
@@ -53,7 +63,13 @@ def parse(output: Output) -> Parsed:
             part.take("gpu_index", match[1], count, line)
             part.take("profile", match[2], words, line)
             part.take("gpu_instance_id", match[3], count, line)
+            for field, text in (("placement_start", match[4]), ("placement_size", match[5])):
+                if text:
+                    part.take(field, text, count, line)
             instances.append(part.made(MigDevice))
+            gpus.append(_gpu(output, match, line))
+        elif table == "Compute instance profiles" and (match := _COMPUTE_PROFILE.search(line.text)):
+            profiles.append(_part_of_a_slice(output, match, line))
             gpus.append(_gpu(output, match, line))
         elif table == "Compute instances" and (match := _COMPUTE.search(line.text)):
             part = Reading(output)
@@ -99,6 +115,21 @@ def _profile(output: Output, match: re.Match[str], line: Line) -> MigProfile:
         ("memory_gib", match[6], number),
         ("peer_to_peer", match[7], yes),
         ("multiprocessors", match[8], count),
+    ):
+        reading.take(field, text, convert, line)
+    return reading.made(MigProfile)
+
+
+def _part_of_a_slice(output: Output, match: re.Match[str], line: Line) -> MigProfile:
+    reading = Reading(output)
+    for field, text, convert in (
+        ("gpu_index", match[1], count),
+        ("gpu_instance_id", match[2], count),
+        ("profile", match[3], words),
+        ("profile_id", match[4], count),
+        ("free", match[5], count),
+        ("total", match[6], count),
+        ("multiprocessors", match[7], count),
     ):
         reading.take(field, text, convert, line)
     return reading.made(MigProfile)

@@ -40,7 +40,11 @@ def recognise(output: Output) -> int:
 
 
 def parse(output: Output) -> Parsed:
-    """All matrices, with affinities and the names of the adapters where a legend gives them."""
+    """All matrices, with affinities and the names of the adapters where a legend gives them.
+
+    Those of peer-to-peer look the same for reading, writing, NVLink and atomics: where no command says which, that is
+    a problem.
+    """
     whole = [matrix for matrix in _matrices(output) if matrix.rows]
     problems = [
         Problem(matrix.last.number, msg("probe.nvidia.topo_cut", rows=len(missing)))
@@ -48,6 +52,11 @@ def parse(output: Output) -> Parsed:
         if (missing := [column for column in matrix.columns if column.startswith("GPU") and column not in matrix.rows])
     ]
     matrices = tuple(matrix.made(output) for matrix in whole)
+    problems += [
+        Problem(matrix.header.number, msg("probe.nvidia.p2p_unnamed"))
+        for matrix, made in zip(whole, matrices, strict=True)
+        if made.kind == "p2p"
+    ]
     return Parsed(Evidence(matrices=matrices, looked_for=frozenset({"matrices"})), tuple(problems))
 
 

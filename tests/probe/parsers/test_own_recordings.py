@@ -2,8 +2,9 @@
 
 import pytest
 
+from gpuplanner.messages import shortened
 from gpuplanner.probe.evidence import Evidence
-from gpuplanner.probe.evidence.record import Record
+from gpuplanner.probe.evidence.record import LONGEST_QUOTE, Record
 from gpuplanner.probe.inspecting import inspect
 from gpuplanner.probe.output import Output
 from tests.probe.said import DATA, expected, said
@@ -29,4 +30,4 @@ def test_each_value_names_the_line_it_stands_in(file: str) -> None:
     for record in (each for each in records if isinstance(each, Record)):
         for seen in (*record.seen.values(), *(lack.seen for lack in record.absent.values())):
             assert seen.source == file
-            assert seen.text == output.bare.lines[seen.line - 1].text.strip()[:300]
+            assert seen.text == shortened(output.bare.lines[seen.line - 1].text.strip(), LONGEST_QUOTE)
