@@ -107,10 +107,11 @@ class Output:
 
     def first(self, count: int) -> tuple[Line, ...]:
         """The first lines; of a long text the others are not cut apart for it."""
-        pieces = self.text.split("\n", count)[:count]
-        if pieces and not pieces[-1] and len(pieces) < count:
+        pieces = self.text.split("\n", count)
+        if len(pieces) <= count and not pieces[-1]:
+            # The text ends with a line's end and not with an empty line.
             pieces.pop()
-        return tuple(Line(at, piece[:LONGEST_LINE]) for at, piece in enumerate(pieces, self.before + 1))
+        return tuple(Line(at, piece[:LONGEST_LINE]) for at, piece in enumerate(pieces[:count], self.before + 1))
 
     def holding(self, *words: str) -> Iterator[Line]:
         """The lines in which one of the words stands. Quick where few do: the others are not even cut apart."""

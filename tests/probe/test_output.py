@@ -88,3 +88,10 @@ def test_a_file_of_empty_lines_does_not_fill_the_memory():
         assert tracemalloc.get_traced_memory()[1] < 120_000_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("text", ["", "a", "a\n", "a\n\n", "a\nb", "a\nb\n", "a\nb\nc\n"])
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_the_first_lines_are_the_first_of_all(text, count):
+    output = Output.of(text, "saved.txt")
+    assert output.first(count) == output.lines[:count]
