@@ -50,8 +50,9 @@ class Probe(Generic[T]):
 
     def cancel(self) -> None:
         """End it. Neither `heard` nor `done` is called any more."""
-        if self.cancelled or self.outcome is not None:
+        if self.cancelled:
             return
+        # Also where it has ended and nobody was told yet.
         self.cancelled = True
         if self._future is not None:
             self._future.cancel()

@@ -76,6 +76,8 @@ class Server:
     settings: Mapping[str, str] = field(default_factory=dict)
     tools: Path | None = None
     path: str = "/usr/local/bin:/usr/bin:/bin"
+    pam: str = ""
+    """What its PAM configuration says of logins; needs a namespace."""
     port: int = field(default_factory=free_port)
     process: "subprocess.Popen[bytes] | None" = None
 
@@ -97,7 +99,7 @@ class Server:
             "AuthorizedKeysFile": str(allowed),
             "PidFile": "none",
             "StrictModes": "no",
-            "UsePAM": "no",
+            "UsePAM": "yes" if self.pam else "no",
             "PermitRootLogin": "yes",
             "PasswordAuthentication": "yes",
             "PrintMotd": "no",
@@ -125,9 +127,16 @@ class Server:
         shadow = self.folder / "shadow"
         shadow.write_text(f"{self.user}:{HASHED}:19000:0:99999:7:::\nsshd:!:19000::::::\n", encoding="utf-8")
         shadow.chmod(0o600)
+        logins = ""
+        if self.pam:
+            rules = self.folder / "pam"
+            rules.write_text(
+                f"{self.pam}\naccount required pam_permit.so\nsession required pam_permit.so\n", encoding="utf-8"
+            )
+            logins = f"mount -t tmpfs none /etc/pam.d && cp '{rules}' /etc/pam.d/sshd && "
         return (
             "mount --make-rprivate / && mount -t tmpfs none /run && mkdir /run/sshd && "
-            f"mount --bind '{shadow}' /etc/shadow && exec \"$@\""
+            f"mount --bind '{shadow}' /etc/shadow && {logins}exec \"$@\""
         )
 
     def stop(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gpuplanner.ui.background import COALESCE_MS
 from gpuplanner.ui.probing import Probing, Tell
 
 
@@ -116,3 +117,21 @@ def test_an_answer_reaches_work_that_waits(qtbot, probing):
 
     probing.start(work, heard, came.append)
     qtbot.waitUntil(lambda: came == ["yes"], timeout=5000)
+
+
+def test_what_is_cancelled_between_its_end_and_its_telling_says_nothing_more(qtbot, probing):
+    heard: list[Any] = []
+
+    async def work(_tell: Tell) -> int:
+        return 1
+
+    probe = probing.start(work, heard.append, heard.append)
+    end = time.monotonic() + 5
+    # Without a turn of this thread's event loop nobody is told.
+    while probe.outcome is None and time.monotonic() < end:
+        time.sleep(0.001)
+    assert probe.outcome == (1, None)
+    probe.cancel()
+    qtbot.wait(3 * COALESCE_MS)
+    assert heard == []
+    assert probing.busy == 0

@@ -15,6 +15,7 @@ from gpuplanner.ui.machines_place.evidence_line import EvidenceLine
 from gpuplanner.ui.machines_place.fitted import Fitted
 from gpuplanner.ui.painting import painter_for
 from gpuplanner.ui.settings import Settings
+from gpuplanner.ui.tab_order import follow
 from gpuplanner.ui.table.columns import NOTHING, Column, Look
 from gpuplanner.ui.table.source import ListSource, PlainRow
 from gpuplanner.ui.table.view import DataTable
@@ -94,6 +95,8 @@ class ChecksView(QWidget):
         self._lines.setSpacing(5)
         self.detail = Fitted(chosen, _SHARE, self)
         self.detail.hide()
+        self.evidence: list[EvidenceLine] = []
+        """The lines of the chosen check."""
         self._beneath: Fitted | None = None
         head = QHBoxLayout()
         head.setSpacing(4)
@@ -166,6 +169,7 @@ class ChecksView(QWidget):
             if widget is not None:
                 widget.hide()
                 widget.deleteLater()
+        self.evidence = []
         results = self._acceptance.results if self._acceptance is not None else ()
         result = next((each for each in results if each.id == check_id), None)
         if result is not None:
@@ -193,6 +197,8 @@ class ChecksView(QWidget):
             line = EvidenceLine(self._appearance, seen)
             line.wanted.connect(self.evidenceWanted)
             self._lines.addWidget(line)
+            self.evidence.append(line)
+        follow(self.table, *self.evidence)
         self._lines.addStretch(1)
 
     def _say(self, says: MessageValue, role: TextRole = TextRole.BODY, ink: Ink = Ink.TEXT) -> Label:

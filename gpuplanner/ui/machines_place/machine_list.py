@@ -11,6 +11,7 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.machines_place.session import MachineSession
 from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
+from gpuplanner.ui.tab_order import follow
 from gpuplanner.ui.tokens import MARKS, RADIUS_FIELD, Verdict
 from gpuplanner.ui.widgets.clickable import Clickable
 
@@ -27,6 +28,8 @@ _BY_VERDICT = {
 
 def state_of(session: MachineSession) -> tuple[Verdict, Message]:
     """What the list says of a machine."""
+    if session.pending:
+        return Verdict.WARN, msg("machinesui.state.asks")
     if session.busy or session.judging:
         return Verdict.INFO, msg("machinesui.state.running")
     if session.unreachable:
@@ -108,6 +111,7 @@ class MachineList(QWidget):
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(2)
+        self._add()  # There is always one, and made now it has its place in the order of Tab.
 
     def show_machines(self, sessions: Sequence[MachineSession], current: MachineSession) -> None:
         """Show these, in this order."""
@@ -117,11 +121,16 @@ class MachineList(QWidget):
             row.hide()
             row.deleteLater()
         while len(self.rows) < len(sessions):
-            row = MachineRow(self._appearance, self)
-            at = len(self.rows)
-            row.clicked.connect(lambda _checked=False, at=at: self.chosen.emit(at))
-            self._layout.addWidget(row)
-            self.rows.append(row)
+            self._add()
         for row, session in zip(self.rows, sessions, strict=True):
             name = session.entry.name or self._appearance.text(f"machinesui.kind.{session.entry.kind}")
             row.show_machine(name, state_of(session), current=session is current)
+
+    def _add(self) -> None:
+        row = MachineRow(self._appearance, self)
+        at = len(self.rows)
+        row.clicked.connect(lambda: self.chosen.emit(at))
+        self._layout.addWidget(row)
+        if self.rows:
+            follow(self.rows[-1], row)
+        self.rows.append(row)

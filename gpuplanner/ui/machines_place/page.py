@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QStackedWidget, QVBoxLayout, QWidget
 
 from gpuplanner.messages import msg
 from gpuplanner.probe.commands import READ_ONLY
@@ -71,6 +71,7 @@ class MachinesPage(Page):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(GAP + 2, GAP + 2, GAP + 2, GAP + 2)
         layout.addWidget(Splitter(context.settings, "machines", panes, (244, 620, 380)[: len(panes)], grows=1))
+        self.cause.after = self.checks.table
         self._beside_shows: Shown | None = None
         self._wire()
         self._go("run")
@@ -211,7 +212,16 @@ class MachinesPage(Page):
         for each in self.questions:
             each.answered.connect(lambda text, pending=each.pending: answers[pending](pending, text))
             self._asked.addWidget(each)
-        if self.questions and self.isVisible():
+            each.show()  # The keyboard goes to what is in sight only.
+        if not self.questions:
+            return
+        if not self.isVisible():
+            name = session.entry.name or msg(f"machinesui.kind.{session.entry.kind}")
+            self._context.notices.say(msg("machinesui.asks", name=name), Verdict.WARN)
+            return
+        typing = QApplication.focusWidget()
+        # Whoever types somewhere would answer with what was meant for there.
+        if not (isinstance(typing, QLineEdit) and typing.text()):
             self.questions[0].focus()
 
     # --- Laying out ---------------------------------------------------------------------------------------------------
@@ -241,6 +251,7 @@ class MachinesPage(Page):
     def _show_line(self, source: str, line: int) -> None:
         self._go("raw")
         self.raw.go(source, line)
+        self.raw.text.setFocus()
 
     def _left(self) -> QWidget:
         content = Scrolled()

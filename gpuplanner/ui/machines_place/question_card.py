@@ -39,12 +39,12 @@ class QuestionCard(Card):
             self.box = InputBox(appearance)
             self.box.edit.setEchoMode(QLineEdit.EchoMode.Password)
             self.box.edit.setMaxLength(1000)
-            self.box.edit.setAccessibleName(appearance.text(f"machinesui.ask.{kind}"))
             self.box.edit.returnPressed.connect(self._send)
             row.addWidget(self.box, 1)
         self.yes = Button(appearance, self._agreeing(question), ButtonKind.PRIMARY)
         self.yes.clicked.connect(self._send)
-        self.yes.setVisible(not (isinstance(question, Question) and question.kind is Asked.TOUCH))
+        if isinstance(question, Question) and question.kind is Asked.TOUCH:
+            self.yes.hide()
         self.no = Button(appearance, msg("machinesui.ask.give_up"))
         self.no.clicked.connect(lambda: self.answered.emit(None))
         for button in (self.yes, self.no):
@@ -52,10 +52,16 @@ class QuestionCard(Card):
         if self.box is None:
             row.addStretch(1)
         self.body.addLayout(row)
+        appearance.languageChanged.connect(self._name)
+        self._name()
 
     def focus(self) -> None:
         """Put the keyboard on what is to be done: not on accepting, which takes a look first."""
         (self.box.edit if self.box is not None else self.no).setFocus()
+
+    def _name(self) -> None:
+        if self.box is not None:
+            self.box.edit.setAccessibleName(self.title.text())
 
     def _agreeing(self, question: Question | Busy) -> Message:
         if isinstance(question, Busy):

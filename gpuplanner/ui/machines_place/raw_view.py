@@ -28,11 +28,11 @@ class RawView(QWidget):
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__()
+        self._appearance = appearance
         self._outputs: dict[str, Output] = {}
         self._at = 0
         self._first = 0
         self.choice = ChoiceBox(appearance)
-        self.choice.setAccessibleName(appearance.text("machinesui.raw.choose"))
         self.search = SearchField(appearance, msg("machinesui.raw.search"))
         self.note = Label(appearance, "", TextRole.LABEL, Ink.MUTED)
         self.copy = Button(appearance, msg("machinesui.raw.copy"), icon="copy", icon_only=True)
@@ -41,7 +41,6 @@ class RawView(QWidget):
         self.text.setReadOnly(True)
         self.text.setFont(font(TextRole.CODE))
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.text.setAccessibleName(appearance.text("machinesui.view.raw"))
         self.text.setTabChangesFocus(True)
         row = QHBoxLayout()
         row.setSpacing(8)
@@ -60,6 +59,9 @@ class RawView(QWidget):
         self.search.edit.returnPressed.connect(lambda: self._find(self._at))
         self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.choice.current()))
         self.again.clicked.connect(lambda: self.againWanted.emit(self.choice.current()))
+
+        appearance.languageChanged.connect(self._name)
+        self._name()
 
     def show_outputs(self, outputs: Sequence[Output], *, may_run: bool) -> None:
         """Show these; `may_run`: whether their commands can run again."""
@@ -90,6 +92,10 @@ class RawView(QWidget):
         cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
         self.text.setTextCursor(cursor)
         self.text.centerCursor()
+
+    def _name(self) -> None:
+        self.choice.setAccessibleName(self._appearance.text("machinesui.raw.choose"))
+        self.text.setAccessibleName(self._appearance.text("machinesui.view.raw"))
 
     def _find(self, after: int) -> None:
         """The next line with what is searched for, from the beginning again behind the last one."""

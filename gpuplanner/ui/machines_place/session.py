@@ -76,8 +76,8 @@ class MachineSession(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether something runs there now."""
-        return self._probe is not None and self._probe.running
+        """Whether something runs there now, or has ended and was not heard yet."""
+        return self._probe is not None
 
     @property
     def testing(self) -> bool:
@@ -132,6 +132,7 @@ class MachineSession(QObject):
             self._probing.call(self._stop.now)
             return
         self._probe.cancel()
+        self._probe = None
         self._withdraw()
         for step, state in self.steps.items():
             if state.state == "running":

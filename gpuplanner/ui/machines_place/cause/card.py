@@ -12,6 +12,7 @@ from gpuplanner.ui.machines_place.cause.command_row import CommandRow
 from gpuplanner.ui.machines_place.cause.finding_view import FindingView
 from gpuplanner.ui.machines_place.shown import Shown
 from gpuplanner.ui.places import Context
+from gpuplanner.ui.tab_order import follow
 from gpuplanner.ui.widgets.label import Ink, Label
 
 _MOST_COMMANDS = 4
@@ -27,6 +28,8 @@ class CauseCard(QWidget):
         self._appearance = context.appearance
         self._shown: Shown | None = None
         self.findings: list[FindingView] = []
+        self.after: QWidget | None = None
+        """Where Tab comes from."""
         self.title = Label(self._appearance, msg("causeui.title"), TextRole.STRONG)
         self.none = Label(self._appearance, msg("causeui.none"), ink=Ink.MUTED, wrap=True)
         self.unexplained = Label(self._appearance, "", wrap=True)
@@ -61,6 +64,8 @@ class CauseCard(QWidget):
         self.none.setVisible(not shown.findings)
         self._say_unexplained()
         self._offer(self._commands(shown))
+        if self.after is not None:
+            follow(self.after, *(stop for each in self.findings for stop in each.stops()))
         self.setVisible(shown.acceptance is not None)
 
     @staticmethod

@@ -17,12 +17,12 @@ class CommandRow(QWidget):
     def __init__(self, appearance: Appearance, command: str) -> None:
         super().__init__()
         self.command = command
-        says = Label(appearance, command, TextRole.CODE, wrap=True, selectable=True)
-        says.setAccessibleName(command)
+        self.says = Label(appearance, command, TextRole.CODE, wrap=True, selectable=True)
+        self.says.setAccessibleName(command)
         self.copy = Button(appearance, msg("causeui.copy"), ButtonKind.QUIET, icon="copy", icon_only=True, small=True)
         self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(command))
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(6)
-        row.addWidget(says, 1)
+        row.addWidget(self.says, 1)
         row.addWidget(self.copy, 0, Qt.AlignmentFlag.AlignTop)

@@ -9,6 +9,7 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.machines_place.cause.command_row import CommandRow
 from gpuplanner.ui.machines_place.evidence_line import EvidenceLine
+from gpuplanner.ui.tab_order import follow
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.label import Ink, Label
 
@@ -62,8 +63,13 @@ class FindingView(QWidget):
         if is_open and self._inside is None:
             self._inside = self._made()
             self._column.addWidget(self._inside)
+            follow(*self.stops())
         if self._inside is not None:
             self._inside.setVisible(is_open)
+
+    def stops(self) -> tuple[QWidget, ...]:
+        """What Tab stops at, in order."""
+        return (self.opener, *self.lines, *((self.confirm.says, self.confirm.copy) if self.confirm else ()))
 
     @property
     def is_open(self) -> bool:
