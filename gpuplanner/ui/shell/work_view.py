@@ -43,6 +43,7 @@ class WorkView(QWidget):
         self._timer.setInterval(_LOOK_MS)
         self._timer.timeout.connect(self.look)
         jobs.busyChanged.connect(self._busy_changed)
+        appearance.languageChanged.connect(self._name_bar)
         self.look()
 
     def look(self) -> None:
@@ -56,9 +57,12 @@ class WorkView(QWidget):
         self.stop.setVisible(long and job is not None and job.may_cancel)
         if job is not None and job.title is not None:
             self.says.say(job.title)
-            self.bar.setAccessibleName(self.says.text())
+            self._name_bar()
         if job is None:
             self._timer.stop()
+
+    def _name_bar(self) -> None:
+        self.bar.setAccessibleName(self.says.text())
 
     def _busy_changed(self, _count: int) -> None:
         if self._jobs.longest is None:

@@ -54,6 +54,7 @@ class Segmented(QWidget):
         appearance.themeChanged.connect(self.update)
         appearance.languageChanged.connect(self._render)
         self.set_options(options, current)
+        self._render()
 
     def set_options(self, options: Sequence[Option], current: str = "") -> None:
         """Offer other options; the current one stays chosen when it is still there."""

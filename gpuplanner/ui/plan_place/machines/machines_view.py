@@ -273,7 +273,8 @@ class MachinesView(Card):
         wanted = "" if broken == _ALL else broken
         found = found_rejections(self._rejections, self.search.text(), wanted, self._appearance)
         self._shown_rejections = found
-        self._why_count.say(msg("planui.why_not.count", count=len(self._rejections)))
+        if self._rejections:
+            self._why_count.say(msg("planui.why_not.count", count=len(self._rejections)))
         rows = [rejection_row(rejection, at) for at, rejection in enumerate(found)]
         self._showing = True
         self.others.set_source(ListSource([c.id for c in self.others.rows.columns], rows))

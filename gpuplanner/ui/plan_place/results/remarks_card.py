@@ -72,7 +72,8 @@ class RulesCard(Card):
     def _render(self) -> None:
         hidden = len(self._rules) - _RULES_IN_SIGHT
         self._more.setVisible(hidden > 0)
-        self._more.say(msg("planui.rules.fewer") if self._all else msg("planui.rules.more", count=hidden))
+        if hidden > 0:
+            self._more.say(msg("planui.rules.fewer") if self._all else msg("planui.rules.more", count=hidden))
         shown = self._rules if self._all else self._rules[:_RULES_IN_SIGHT]
         while len(self._entries) < len(shown):
             entry = _RuleEntry(self._appearance)

@@ -105,6 +105,7 @@ class ModelRow(Row):
 
     def __init__(self, appearance: Appearance, field: Field) -> None:
         self._box = PickBox(appearance)
+        self._model = "", ""
         frame = Frame(appearance, field.label, self._box, help_text=field.help)
         super().__init__(appearance, field, frame, self._box)
         self._box.opened.connect(self.wanted)
@@ -121,8 +122,11 @@ class ModelRow(Row):
 
     def show_model(self, name: str, size: str) -> None:
         """Show the name of the model and how large it is."""
-        self._box.show_choice(name, size)
-        self._box.setToolTip(name)
+        self._model = name, size
+        self._render()
 
     def _render(self) -> None:
+        # The frame says what the field is for in their place, each time that it says its words again.
+        self._box.show_choice(*self._model)
+        self._box.setToolTip(self._model[0])
         self._box.setAccessibleName(self._appearance.text(self.field.label))
