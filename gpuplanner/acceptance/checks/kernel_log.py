@@ -18,6 +18,7 @@ _RECOVERED = "to 0x0 (None)"
 _MOST_CODES = 4
 """Different codes that a sentence explains; `measured` has all of them."""
 _COMMAND = "journalctl -k -b"
+_NONE = msg("check.expected.none")
 
 
 def _closed(asked: Asked) -> Judgement:
@@ -42,7 +43,7 @@ def xid(asked: Asked) -> Judgement | None:
     if not events:
         if "kernel_log" not in asked.evidence.looked_for:
             return _closed(asked)
-        return Judgement(Verdict.PASS, msg("check.xid.none"), text("–"), text("–"))
+        return Judgement(Verdict.PASS, msg("check.xid.none"), _NONE, _NONE)
     codes = Counter[int]()
     for event in events:
         codes[_code(event)] += event.count
@@ -52,7 +53,7 @@ def xid(asked: Asked) -> Judgement | None:
         return Judgement(
             Verdict.FAIL,
             msg("check.xid.serious", what=_meanings(serious, asked.rule)),
-            text("–"),
+            _NONE,
             measured,
             msg("check.do.xid"),
             msg("check.ask.xid"),
@@ -62,7 +63,7 @@ def xid(asked: Asked) -> Judgement | None:
     return Judgement(
         Verdict.WARN,
         msg("check.xid.program" if programs else "check.xid.handled", what=_meanings(events, asked.rule)),
-        text("–"),
+        _NONE,
         measured,
         msg("check.do.watch"),
         lines=lines_of(events, "code", "kind", "said"),
@@ -104,14 +105,14 @@ def sxid(asked: Asked) -> Judgement | None:
             return None
         if not asked.evidence.looked_for & {"kernel_log", "fabric_manager_log"}:
             return _closed(asked)
-        return Judgement(Verdict.PASS, msg("check.sxid.none"), text("–"), text("–"))
+        return Judgement(Verdict.PASS, msg("check.sxid.none"), _NONE, _NONE)
     measured = text(", ".join(str(code) for code in sorted({event.code for event in events if event.code is not None})))
     fatal = [event for event in events if event.fatal]
     if fatal:
         return Judgement(
             Verdict.FAIL,
             msg("check.sxid.fatal"),
-            text("–"),
+            _NONE,
             measured,
             msg("check.do.xid"),
             msg("check.ask.xid"),
@@ -120,7 +121,7 @@ def sxid(asked: Asked) -> Judgement | None:
     return Judgement(
         Verdict.WARN,
         msg("check.sxid.some"),
-        text("–"),
+        _NONE,
         measured,
         msg("check.do.watch"),
         lines=lines_of(events, "code", "said"),
