@@ -1,13 +1,14 @@
 """What kind of GPU a record is of, by what it prints: for servers or not, divided, joined by switches. No verdict."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeVar
 
-from gpuplanner.acceptance.check import Asked
+from gpuplanner.acceptance.check import Asked, lines_of
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.probe.evidence.paths import PathMatrix, PciDevice
+from gpuplanner.probe.evidence.record import Seen
 
 G = TypeVar("G", Gpu, PciDevice)
 
@@ -15,7 +16,10 @@ _CONSUMER = re.compile(r"geforce|\brtx\b|quadro|titan|\bgtx\b|\bmx\d{3}|\bnvs\b|
 _OLDER = re.compile(r"\b(?:kepler|maxwell|pascal|volta|turing)\b", re.IGNORECASE)
 _MODULE = re.compile(r"SXM|HBM3|\bGB?[23]00\b|\bH[28]00\b|\bB[23]00\b", re.IGNORECASE)
 _GPU_CLASSES = ("0300", "0302", "0380", "1200")
+_GPU_KINDS = frozenset({"VGA compatible controller", "3D controller", "Display controller", "Processing accelerators"})
+"""The same classes in the words of pci.ids, as `lspci` prints them without -nn."""
 NVIDIA, AMD = "10DE", "1002"
+_VENDOR_NAMES = {NVIDIA: "NVIDIA ", AMD: "Advanced Micro Devices"}
 _IN_PROCESSOR = frozenset({
     "15DD", "15D8", "1636", "1638", "164C", "15E7", "163F", "1681", "164D", "1506", "164E", "13C0", "15BF", "15C8",
     "1900", "1901", "150E", "1586", "1114",
@@ -75,16 +79,34 @@ def cards(gpus: Sequence[G]) -> tuple[G, ...]:
 
 def gpus_on_bus(evidence: Evidence, vendors: tuple[str, ...] = (NVIDIA, AMD)) -> tuple[PciDevice, ...]:
     """The GPUs that the PCI bus lists, those included that no longer answer."""
-    return tuple(
-        device
-        for device in evidence.pci
-        if (device.class_code or "")[:4] in _GPU_CLASSES and (device.device_id or "").upper().endswith(vendors)
-    )
+    return tuple(device for device in evidence.pci if _is_gpu(device) and _made_by(device, vendors))
+
+
+def _is_gpu(device: PciDevice) -> bool:
+    if device.class_code is not None:
+        return device.class_code[:4] in _GPU_CLASSES
+    return device.kind in _GPU_KINDS
+
+
+def _made_by(device: PciDevice, vendors: tuple[str, ...]) -> bool:
+    if device.device_id is not None:
+        return device.device_id.upper().endswith(vendors)
+    return (device.name or "").startswith(tuple(_VENDOR_NAMES[vendor] for vendor in vendors))
 
 
 def path_matrix(evidence: Evidence) -> PathMatrix | None:
     """The matrix of paths between GPUs, where one was read."""
     return next((matrix for matrix in evidence.matrices if matrix.kind == "path" and matrix.paths), None)
+
+
+def matrix_lines(matrix: PathMatrix, paths: Collection[str] = ()) -> tuple[Seen, ...]:
+    """The header of a matrix and the rows of its GPUs; with `paths` only those in which one of them stands."""
+    rows = [
+        device
+        for device, row in matrix.paths.items()
+        if device.startswith("GPU") and (not paths or not set(row.values()).isdisjoint(paths))
+    ]
+    return lines_of([matrix], "paths", *rows)
 
 
 def gpu_pairs(matrix: PathMatrix) -> dict[tuple[str, str], str]:

@@ -175,3 +175,36 @@ def test_memory_that_counts_errors_without_a_line_in_the_log_names_no_xid():
     assert "3" in said(found)
     worn = Gpu(index=3, vendor="nvidia", **seen({"name": "A", "remap_failed": True}))
     assert "Xid" not in said(diagnosed(evidence=Evidence(gpus=(worn,)))["memory_fails"])
+
+
+@pytest.mark.parametrize("kind", ["3D controller", "3D controller [0302]"])
+def test_lspci_alone_shows_a_card_on_half_a_link_with_and_without_numbers_of_devices(kind):
+    name = "NVIDIA Corporation GA100 [A100 SXM4 80GB]" + (" [10de:20b2]" if "[" in kind else "")
+    printed = (
+        f"01:00.0 {kind}: {name} (rev a1)\n"
+        "\tCapabilities: [78] Express (v2) Endpoint, MSI 00\n"
+        "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM not supported\n"
+        "\t\tLnkSta:\tSpeed 16GT/s, Width x8 (downgraded)\n"
+        "\tKernel driver in use: nvidia\n"
+    )
+    found = diagnosed(printed)["narrow_link"]
+    assert {line.line for line in found.lines} >= {3, 4}
+    assert "×8" in said(found)
+
+
+@pytest.mark.parametrize("name", ["Intel Corporation Device", "ASPEED Technology, Inc. ASPEED Graphics Family"])
+def test_a_narrow_link_of_another_maker_is_not_a_gpu_s(name):
+    printed = (
+        f"01:00.0 VGA compatible controller: {name}\n"
+        "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM not supported\n"
+        "\t\tLnkSta:\tSpeed 16GT/s, Width x8 (downgraded)\n"
+    )
+    assert "narrow_link" not in diagnosed(printed)
+
+
+def test_peers_that_may_not_read_each_other_are_shown_by_their_rows():
+    printed = "$ nvidia-smi topo -p2p r\n \tGPU0\tGPU1\tGPU2\n GPU0\tX\tOK\tCNS\n GPU1\tOK\tX\tOK\n GPU2\tCNS\tOK\tX\n"
+    gpus = "".join(f"GPU {at}: NVIDIA A100-SXM4-80GB (UUID: GPU-{at})\n" for at in range(3))
+    found = next(finding for finding in diagnosed(printed, gpus).values() if "p2p" in finding.explains)
+    # The header and the two rows in which a pair is refused, not the one in which all is well.
+    assert [line.line for line in found.lines] == [2, 3, 5]

@@ -1,7 +1,7 @@
 """The computer around the GPUs: processors, memory, limits, the clock. Limits of a container count, not its host's."""
 
 from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
-from gpuplanner.acceptance.gpu_traits import is_guest, path_matrix
+from gpuplanner.acceptance.gpu_traits import gpus_on_bus, is_guest, matrix_lines, path_matrix
 from gpuplanner.acceptance.saying import not_read, text
 from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.messages import Message, msg
@@ -126,15 +126,9 @@ def numa(asked: Asked) -> Judgement | None:
         for name, node in matrix.numa_affinity.items():
             if name.startswith("GPU") and node.isdigit():
                 nodes[name[3:]] = int(node)
-        lines = lines_of([matrix], "numa_affinity", "devices", "paths")
+        lines = matrix_lines(matrix)
     if not nodes:
-        of_bus = [
-            device
-            for device in evidence.pci
-            if (device.class_code or "")[:4] in {"0300", "0302"}
-            and device.numa_node is not None
-            and (device.device_id or "").endswith(("10DE", "1002"))
-        ]
+        of_bus = [device for device in gpus_on_bus(evidence) if device.numa_node is not None]
         nodes = {device.bus_id or "?": device.numa_node for device in of_bus if device.numa_node is not None}
         lines = lines_of(of_bus, "numa_node")
     if not nodes:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
-from gpuplanner.acceptance.gpu_traits import NVLINK, gpu_pairs, is_divided, is_module, path_matrix
+from gpuplanner.acceptance.gpu_traits import NVLINK, gpu_pairs, is_divided, is_module, matrix_lines, path_matrix
 from gpuplanner.acceptance.saying import absence, absent, not_read, of_all, text
 from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.messages import Message, msg
@@ -126,7 +126,7 @@ def _from_matrix(asked: Asked, wanted: int) -> Judgement | None:
     counts = [int(match[1]) for path in pairs.values() if (match := NVLINK.match(path))]
     if not counts or len(counts) < len(pairs) or matrix is None:
         return None
-    expected, lines = text(wanted), lines_of([matrix], "paths", "devices")
+    expected, lines = text(wanted), matrix_lines(matrix)
     if min(counts) >= wanted:
         return Judgement(Verdict.PASS, msg("check.nvlink.by_matrix"), expected, text(f"NV{min(counts)}"), lines=lines)
     if len(pairs) >= 15:

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
-from gpuplanner.acceptance.gpu_traits import NVLINK, gpu_pairs, is_data_centre, is_divided, path_matrix
+from gpuplanner.acceptance.check import MOST_LINES, Asked, Check, Judgement
+from gpuplanner.acceptance.gpu_traits import NVLINK, gpu_pairs, is_data_centre, is_divided, matrix_lines, path_matrix
 from gpuplanner.acceptance.saying import not_read, text
 from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.messages import msg
@@ -23,7 +23,7 @@ def topology(asked: Asked) -> Judgement | None:
         return not_read("nvidia-smi topo -m") if several and matrix is None else None
     counts = Counter(pairs.values())
     measured = text(", ".join(f"{path} × {count}" for path, count in counts.most_common()))
-    lines = lines_of([matrix], "paths", "devices")
+    lines = matrix_lines(matrix)
     linked = [pair for pair, path in pairs.items() if NVLINK.match(path)]
     without = [pair for pair in pairs if pair not in linked]
     mesh = _is_mesh(pairs)
@@ -90,8 +90,8 @@ def peer(asked: Asked) -> Judgement | None:
         return not_read("nvidia-smi topo -p2p rw", text("OK"))
     said = Counter(path for matrix in matrices for path in gpu_pairs(matrix).values())
     measured = text(", ".join(f"{path} × {count}" for path, count in said.most_common()))
-    lines = lines_of(matrices, "paths", "devices")
     refused = _REFUSED & said.keys()
+    lines = tuple(line for matrix in matrices for line in matrix_lines(matrix, refused))[:MOST_LINES]
     kinds = [is_data_centre(gpu) for gpu in evidence.gpus]
     if refused == {"NS"} and all(matrix.kind == "p2p" for matrix in matrices):
         # A matrix that does not say of what: for NVLink alone "not supported" is right wherever there is none.

@@ -11,6 +11,7 @@ class PathMatrix(Record):
     """`nvidia-smi topo`: rows and columns are "GPU0", "NIC1" and so on; `kind`: which matrix it is.
 
     `paths`: by row, then column: "NV12", "PIX", "SYS" and the like for paths; "OK", "GNS", "CNS" for peer-to-peer.
+    `seen` has the header as `paths`, and each row by its name.
     """
 
     kind: Literal["path", "p2p read", "p2p write", "p2p nvlink", "p2p atomics", "p2p prop", "p2p"] = "path"

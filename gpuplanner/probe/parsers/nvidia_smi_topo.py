@@ -72,6 +72,7 @@ class _Matrix:
         self.nodes: dict[str, str] = {}
         self.nics: dict[str, str] = {}
         self.last = header
+        self.lines: dict[str, Line] = {}
 
     def row(self, device: str, rest: str, line: Line) -> None:
         """A row's paths to the columns' devices, and what stands behind them."""
@@ -83,7 +84,7 @@ class _Matrix:
         self.rows[device] = {
             column: path for column, path in zip(self.columns, paths, strict=False) if path != "X" and column != device
         }
-        self.last = line
+        self.last = self.lines[device] = line
         if behind and _CPUS.match(behind[0]):
             self.cpus[device] = behind[0]
         if len(behind) > 1 and lacking(behind[1]) is None and _NODES.match(behind[1]):
@@ -93,7 +94,8 @@ class _Matrix:
         """The record; its kind by the command, else by the words in its cells."""
         peers = any(_PEER.match(path) for row in self.rows.values() for path in row.values())
         kind: Any = self.asked if peers and self.asked in _KINDS else "p2p" if peers else "path"
-        seen: Seen = Reading(output).at(self.header)
+        reading = Reading(output)
+        rows: dict[str, Seen] = {device: reading.at(line) for device, line in self.lines.items()}
         return PathMatrix(
             kind=kind,
             devices=tuple(dict.fromkeys([*self.columns, *self.rows])),
@@ -101,7 +103,7 @@ class _Matrix:
             cpu_affinity=self.cpus,
             numa_affinity=self.nodes,
             nics=self.nics,
-            seen={"paths": seen},
+            seen={"paths": reading.at(self.header), **rows},
         )
 
 

@@ -2,7 +2,7 @@
 
 from gpuplanner.acceptance.check import lines_of
 from gpuplanner.acceptance.diagnosis.finding import Cause, Certainty, Looking, Signs
-from gpuplanner.acceptance.gpu_traits import NVLINK, gpu_pairs, is_guest, path_matrix
+from gpuplanner.acceptance.gpu_traits import NVLINK, gpu_pairs, is_guest, matrix_lines, path_matrix
 
 _FAR = {"SYS", "NODE"}
 
@@ -22,7 +22,7 @@ def nodes_per_socket(looking: Looking) -> Signs | None:
     far = bool(_FAR & set(pairs.values()))
     return Signs(
         Certainty.LIKELY if far else Certainty.POSSIBLE,
-        (*lines_of([cpu], "numa_nodes", "sockets"), *lines_of([matrix] if matrix else [], "paths", "devices"))[:12],
+        (*lines_of([cpu], "numa_nodes", "sockets"), *(matrix_lines(matrix) if matrix else ()))[:12],
         {"each": each},
     )
 
@@ -38,7 +38,7 @@ def across_sockets(looking: Looking) -> Signs | None:
         return None
     return Signs(
         Certainty.POSSIBLE,
-        lines_of([matrix], "paths", "devices"),
+        matrix_lines(matrix),
         {"count": len(far), "all": len(pairs)},
     )
 

@@ -2,7 +2,7 @@
 
 from gpuplanner.acceptance.check import lines_of
 from gpuplanner.acceptance.diagnosis.finding import Cause, Certainty, Looking, Signs
-from gpuplanner.acceptance.gpu_traits import NVLINK, gpu_pairs, is_divided, path_matrix
+from gpuplanner.acceptance.gpu_traits import NVLINK, gpu_pairs, is_divided, matrix_lines, path_matrix
 from gpuplanner.acceptance.saying import text
 
 
@@ -33,7 +33,7 @@ def beyond_links(looking: Looking) -> Signs | None:
             far = sorted({path for path in pairs.values() if not NVLINK.match(path)})
             return Signs(
                 Certainty.LIKELY,
-                (*lines_of([server], "tensor_parallel"), *lines_of([matrix], "paths", "devices"))[:12],
+                (*lines_of([server], "tensor_parallel"), *matrix_lines(matrix))[:12],
                 {"wide": wide, "linked": linked, "paths": text(", ".join(far))},
                 sentence="cause" if linked > 1 else "no_links",
             )
