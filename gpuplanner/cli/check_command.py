@@ -7,7 +7,7 @@ from typing import Any
 
 from gpuplanner.acceptance.checking import Acceptance, CheckResult
 from gpuplanner.acceptance.verdicts import Verdict
-from gpuplanner.cli.columns import columns, safe
+from gpuplanner.cli.columns import columns, evidence_line, safe
 from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.kept_runs import keep_run
 from gpuplanner.cli.machine_evidence import machine_evidence
@@ -116,4 +116,4 @@ def _notes(result: CheckResult, context: Context) -> Iterable[str]:
             yield f"    → {safe(context.text(message))}"
     if judgement.verdict is not Verdict.CANNOT_TELL:
         for seen in judgement.lines[:2]:
-            yield f"    | {safe(seen.source)}:{seen.line}: {safe(shortened(seen.text, 100))}"
+            yield evidence_line(seen)

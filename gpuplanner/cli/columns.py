@@ -4,6 +4,10 @@ import unicodedata
 from collections.abc import Sequence
 
 from gpuplanner.messages import on_one_line, shortened
+from gpuplanner.probe.evidence.record import Seen
+
+_QUOTED = 100
+"""Characters shown of a line of a machine's output."""
 
 
 def cells(text: str) -> int:
@@ -29,3 +33,8 @@ def columns(rows: Sequence[Sequence[str]], right: Sequence[int] = (), gap: str =
 def safe(text: str) -> str:
     """Foreign text, short and without control characters, so that it cannot speak to the terminal."""
     return on_one_line(shortened(text))
+
+
+def evidence_line(seen: Seen) -> str:
+    """A line of a machine's output that shows something, with where it stands; tabs are spaces."""
+    return f"    | {safe(seen.source)}:{seen.line}: {safe(shortened(' '.join(seen.text.split()), _QUOTED))}"

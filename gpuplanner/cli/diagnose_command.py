@@ -11,7 +11,7 @@ from gpuplanner.acceptance.checking import Acceptance
 from gpuplanner.acceptance.diagnosis.finding import Certainty, Finding
 from gpuplanner.acceptance.diagnosis.finding_causes import unexplained, would_tell
 from gpuplanner.acceptance.verdicts import Verdict
-from gpuplanner.cli.columns import safe
+from gpuplanner.cli.columns import evidence_line, safe
 from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.kept_runs import keep_run
 from gpuplanner.cli.machine_evidence import machine_evidence
@@ -19,7 +19,7 @@ from gpuplanner.machines.causes import find
 from gpuplanner.machines.evidence import MachineEvidence, of_text
 from gpuplanner.machines.expecting import expected
 from gpuplanner.machines.judging import judge
-from gpuplanner.messages import InputError, msg, shortened
+from gpuplanner.messages import InputError, msg
 from gpuplanner.probe.output import LARGEST_BYTES
 
 _STANDARD_INPUT = "-"
@@ -30,8 +30,6 @@ _CERTAINTIES = {
 }
 _LINES = 4
 """Lines shown of a cause; the JSON has all."""
-_LINE = 100
-"""Characters shown of a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +131,7 @@ def _said(finding: Finding, context: Context) -> Iterable[str]:
     yield safe(context.text(finding.cause))
     yield f"    {context.text(_CERTAINTIES[finding.certainty])}"
     for seen in finding.lines[:_LINES]:
-        yield f"    | {safe(seen.source)}:{seen.line}: {safe(shortened(' '.join(seen.text.split()), _LINE))}"
+        yield evidence_line(seen)
     if len(finding.lines) > _LINES:
         yield f"    | {context.text('cli.diagnose.more_lines', count=len(finding.lines) - _LINES)}"
     yield f"    → {safe(context.text(finding.fix))}"

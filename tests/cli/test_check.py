@@ -75,6 +75,18 @@ def test_as_a_person_reads_it(run, saved):
     assert "无法判断" in out
 
 
+def test_tabs_of_a_line_are_spaces(run, saved):
+    (saved / "bus.txt").write_text(
+        "01:00.0 3D controller: NVIDIA Corporation GH100 [H100 SXM5 80GB] (rev a1)\n"
+        "\tLnkCap:\tPort #0, Speed 32GT/s, Width x16, ASPM not supported\n"
+        "\tLnkSta:\tSpeed 16GT/s (downgraded), Width x8 (downgraded)\n",
+        encoding="utf-8",
+    )
+    for command in ("check", "diagnose"):
+        _, out, _ = run(command, str(saved / "bus.txt"))
+        assert "    | bus.txt:3: LnkSta: Speed 16GT/s (downgraded), Width x8 (downgraded)" in out.splitlines()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
