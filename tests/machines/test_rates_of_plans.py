@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpuplanner.engine.estimate import Estimate
+from gpuplanner.engine.estimate import Estimate, Limit
 from gpuplanner.machines.expecting import expected_of_plan
 from gpuplanner.machines.rates.chart import Role
 from gpuplanner.machines.rates.operators import operators
@@ -97,6 +97,9 @@ def test_shares_of_a_plan_stand_beside_those_seen(workspace):
     busy = shares["busy"]
     assert (busy.low or 0) <= busy.y <= (busy.high or 0)
     assert 0 < shares["power"].y <= 100
+    limits = dict(made.limits)
+    assert shares["memory"].y == pytest.approx(100 * limits[Limit.HBM])
+    assert shares["memory"].high == pytest.approx(100 * (limits[Limit.HBM] + limits[Limit.COMPUTE]))
     assert absent(chart) == ["compute"]
     idle = utilization({0: {"utilization_percent": 0.0}}, known(promising(H100), planned=made))
     assert "idle" in absent(idle)

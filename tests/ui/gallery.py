@@ -22,7 +22,9 @@ from gpuplanner.ui.table.view import DataTable
 from gpuplanner.ui.tokens import GAP, Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
-from gpuplanner.ui.widgets.chart import Axis, Chart, Series, SeriesKind
+from gpuplanner.ui.widgets.chart import Chart
+from gpuplanner.ui.widgets.chart_axes import Axis
+from gpuplanner.ui.widgets.chart_series import Series, SeriesKind
 from gpuplanner.ui.widgets.chip import Chip
 from gpuplanner.ui.widgets.empty_state import EmptyState
 from gpuplanner.ui.widgets.figure_label import FigureLabel

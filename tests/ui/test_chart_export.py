@@ -5,8 +5,10 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog
 
 from gpuplanner.messages import msg
-from gpuplanner.ui.widgets.chart import Axis, Chart, Series, SeriesKind
+from gpuplanner.ui.widgets.chart import Chart
+from gpuplanner.ui.widgets.chart_axes import Axis
 from gpuplanner.ui.widgets.chart_export import file_name
+from gpuplanner.ui.widgets.chart_series import Series, SeriesKind
 
 HOSTILE = '=HYPERLINK("http://x")\tA'
 
@@ -30,7 +32,7 @@ def test_numbers_for_spreadsheets_have_units_bands_and_no_formulas(chart, tmp_pa
     path = tmp_path / "rates.csv"
     chart.export(path)
     head, *rows = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines()))
-    assert head == ["Series", "Point", "Size (B)", "Rate (GB/s)", "Lowest expected (GB/s)", "Highest expected (GB/s)"]
+    assert head == ["Series", "Point", "Size (B)", "Rate (GB/s)", "Lowest (GB/s)", "Highest (GB/s)"]
     assert rows[0] == ["Expected", "", "65536", "1250.5", "1000", "1300"]
     assert rows[2] == ["Measured", f"'{HOSTILE}", "65536", "900", "", ""]
 

@@ -12,7 +12,9 @@ from gpuplanner.store.settings import LANGUAGE, MEMORY, THEME
 from gpuplanner.ui.tokens import LIGHT, Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
-from gpuplanner.ui.widgets.chart import Axis, Chart, Series, SeriesKind, bytes_tick, log_ticks, number_tick
+from gpuplanner.ui.widgets.chart import Chart
+from gpuplanner.ui.widgets.chart_axes import Axis, bytes_tick, log_ticks, number_tick
+from gpuplanner.ui.widgets.chart_series import Series, SeriesKind
 from gpuplanner.ui.widgets.chip import Chip
 from gpuplanner.ui.widgets.empty_state import EmptyState
 from gpuplanner.ui.widgets.figure_label import FigureLabel, certainty_text, range_text, range_with_unit

@@ -1,7 +1,7 @@
 """A chart as data: lines of points, measured and expected, each with where it is from. Draws and judges nothing."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
 
@@ -76,10 +76,10 @@ class RateChart:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """All charts of a machine. `lacking`: what was not measured, and what would tell."""
+    """All charts of a machine. `lacking`: names of what was not measured."""
 
     charts: tuple[RateChart, ...] = ()
-    lacking: tuple[Message, ...] = field(default=())
+    lacking: tuple[Message, ...] = ()
 
     @property
     def measured(self) -> bool:
@@ -120,6 +120,14 @@ def _together(curves: Sequence[Sequence[tuple[float, float]]]) -> Line:
     return Line("", Role.MEASURED, points)
 
 
+def listed(names: Sequence[MessageValue]) -> MessageValue:
+    """Names in a row, with the comma of the language between them."""
+    said = names[0]
+    for name in names[1:]:
+        said = msg("rates.list", first=said, second=name)
+    return said
+
+
 def gpus_named(names: Sequence[str]) -> MessageValue:
     """What a group of GPUs or pairs is called: by its name, or how many there are."""
-    return names[0] if len(names) == 1 else msg("rates.several", count=len(names), first=names[0], last=names[-1])
+    return names[0] if len(names) == 1 else msg("rates.several", count=len(names))

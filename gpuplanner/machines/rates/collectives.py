@@ -34,10 +34,6 @@ def _chart(ranks: int | None, nodes: int, runs: Sequence[CollectiveRun], evidenc
     lines: list[Line] = []
     absent: list[Message] = []
     by_engine = _by_engine(ranks, nodes, measured, known)
-    if isinstance(by_engine, Message):
-        absent.append(by_engine)
-    else:
-        lines.append(by_engine)
     rule = known.rules["allreduce"]
     plateau = rule["plateau_bytes"]
     wanted = of_all_reduce(evidence, known.promised, rule.thresholds, shown[0])
@@ -46,8 +42,10 @@ def _chart(ranks: int | None, nodes: int, runs: Sequence[CollectiveRun], evidenc
         points = tuple(Point(x, wanted.rate, wanted.rate * share, wanted.rate) for x in (plateau, end))
         said = msg("rates.passes", source=wanted.source, share=percent(share))
         lines.append(Line(msg("rates.line.expected"), Role.EXPECTED, points, said))
-    elif isinstance(by_engine, Message):
-        absent.append(msg("rates.absent.nodes"))
+    if not isinstance(by_engine, Message):
+        lines.append(by_engine)
+    else:
+        absent += [by_engine] if wanted is not None else [by_engine, msg("rates.absent.nodes")]
     if largest < plateau:
         absent.append(msg("rates.absent.plateau", size=f"{plateau / 2**20:,.0f} MiB"))
     suffix = "" if ranks is None else f".{ranks}x{nodes}"

@@ -205,7 +205,7 @@ def _by_size(way: _Copies) -> dict[str, list[tuple[float, float]]]:
 
 def _counts(row: Bandwidth, way: _Copies) -> bool:
     """Whether a row has a rate of one direction alone."""
-    return not row.both_ways and bool(row.gb_per_s) and way.rate(row) is not None
+    return not row.both_ways and row.method != "pageable" and bool(row.gb_per_s) and way.rate(row) is not None
 
 
 def _methods(rows: Iterable[Bandwidth]) -> str:

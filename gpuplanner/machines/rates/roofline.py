@@ -12,7 +12,7 @@ from gpuplanner.acceptance.expected_rates import (
     memory_gb_per_s,
     of_memory,
 )
-from gpuplanner.machines.rates.chart import Across, Line, Point, RateChart, Role
+from gpuplanner.machines.rates.chart import Across, Line, Point, RateChart, Role, listed
 from gpuplanner.machines.rates.engine_rates import memory, product
 from gpuplanner.machines.rates.known import Known
 from gpuplanner.machines.rates.operators import Operator, operators
@@ -21,6 +21,7 @@ from gpuplanner.probe.evidence import Evidence
 from gpuplanner.units import TERA
 
 _MOST_FORMATS = 3
+_MOST_NAMED = 4
 _WIDER = 4.0
 """How far the roof goes on beyond the outermost operator or ridge."""
 _USUAL = "bf16"
@@ -152,17 +153,9 @@ def _measured_memory(evidence: Evidence) -> float | None:
     return max(rates, default=None)
 
 
-def _name(work: Operator) -> Message:
-    return _listed(work.ids)
+def _name(work: Operator) -> MessageValue:
+    return listed([msg(f"part.{part}") for part in work.ids])
 
 
-def _names(work: Sequence[Operator]) -> Message:
-    return _listed([part for each in work for part in each.ids])
-
-
-def _listed(parts: Sequence[str]) -> Message:
-    """The names of parts of an estimate, as a list that ends before it becomes long."""
-    named = msg(f"part.{parts[0]}")
-    for each in parts[1:4]:
-        named = msg("rates.list", first=named, second=msg(f"part.{each}"))
-    return named
+def _names(work: Sequence[Operator]) -> MessageValue:
+    return listed([_name(each) for each in work[:_MOST_NAMED]])

@@ -105,9 +105,13 @@ def _expected(planned: Estimate) -> dict[str, _Share]:
     if busy is not None:
         found["busy"] = _Share((busy[0] + busy[1]) / 2, *busy)
     shares = dict(planned.limits)
-    for name, limit in (("compute", Limit.COMPUTE), ("memory", Limit.HBM), ("link", Limit.LINK)):
+    for name, limit in (("compute", Limit.COMPUTE), ("link", Limit.LINK)):
         if limit in shares:
             found[name] = _Share(100 * shares[limit])
+    if Limit.HBM in shares:
+        # Memory is at work while multiplications limit, too: how much then, nobody counts.
+        alone = 100 * shares[Limit.HBM]
+        found["memory"] = _Share(alone, alone, alone + 100 * shares.get(Limit.COMPUTE, 0.0))
     power, limit_w = planned.metrics.get("power_w"), _limit_w(planned)
     if power is not None and limit_w:
         found["power"] = _Share(*(100 * watts / limit_w for watts in (power.value, power.low, power.high)))

@@ -21,7 +21,9 @@ from gpuplanner.ui.table.source import ListSource, PlainRow
 from gpuplanner.ui.table.view import DataTable
 from gpuplanner.ui.tokens import CONTROL_HEIGHT
 from gpuplanner.ui.widgets.button import Button, ButtonKind
-from gpuplanner.ui.widgets.chart import Axis, Chart, Series, SeriesKind
+from gpuplanner.ui.widgets.chart import Chart
+from gpuplanner.ui.widgets.chart_axes import Axis
+from gpuplanner.ui.widgets.chart_series import Series, SeriesKind
 from gpuplanner.ui.widgets.flow import FlowLayout
 from gpuplanner.ui.widgets.label import Label
 from gpuplanner.ui.widgets.segmented import Option, Segmented

@@ -5,111 +5,41 @@ alone. Every chart has a table twin, which its context menu copies; the menu sav
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetricsF, QGuiApplication, QHelpEvent, QPaintEvent, QPen
+from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QContextMenuEvent, QFocusEvent, QGuiApplication, QHelpEvent, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QFileDialog, QMenu, QToolTip, QVBoxLayout, QWidget
 
-from gpuplanner.messages import InputError, Message, MessageValue, msg
+from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
-from gpuplanner.ui.painting import draw_text, painter_for
-from gpuplanner.ui.tokens import Tokens
+from gpuplanner.ui.painting import focus_ring, painter_for
+from gpuplanner.ui.tokens import RADIUS_TAG
 from gpuplanner.ui.widgets import chart_export
+from gpuplanner.ui.widgets.chart_axes import Axis, number_tick, tick_axis
+from gpuplanner.ui.widgets.chart_series import Key, Series, SeriesKind, Style
 from gpuplanner.ui.widgets.flow import FlowLayout
 from gpuplanner.ui.widgets.label import Label
 
-_TICK_DIGITS = ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 3, 4, 6, 8), (1, 2, 5), (1,))
-_APART = {"bottom": 44.0, "left": 18.0}
-"""Pixels from tick to tick, so that their words do not touch."""
-SYMBOLS = ("o", "s", "t", "d", "star")
-DASHES = (
-    Qt.PenStyle.SolidLine,
-    Qt.PenStyle.DashLine,
-    Qt.PenStyle.DotLine,
-    Qt.PenStyle.DashDotLine,
-    Qt.PenStyle.DashDotDotLine,
-)
-
+_SIDES = ("bottom", "left")
 _NEAR = 12.0
 """From how many pixels away a point is meant."""
-
-
-class SeriesKind(Enum):
-    """How a series is drawn."""
-
-    EXPECTED = "expected"
-    MEASURED = "measured"
-    POINTS = "points"
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """One series in the units of the axes. `low` and `high` make a band; `names` say what each point is."""
-
-    name: MessageValue
-    x: Sequence[float]
-    y: Sequence[float]
-    kind: SeriesKind = SeriesKind.MEASURED
-    low: Sequence[float] = ()
-    high: Sequence[float] = ()
-    names: Sequence[str] = ()
-    emphasised: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """An axis: what it says, its unit, whether it is logarithmic, and whether it counts bytes."""
-
-    title: MessageValue
-    unit: str = ""
-    log: bool = False
-    is_bytes: bool = False
-
-
-def bytes_tick(value: float) -> str:
-    """A size of a message as benchmarks print it: 64K, 1M, 16M, 4G, in powers of 1024."""
-    if value <= 0:
-        return "0"
-    step = min(4, max(0, int(math.log2(value) // 10)))
-    number = round(value / 1024.0**step)
-    if number == 1024 and step < 4:
-        number, step = 1, step + 1
-    return f"{number}{'BKMGT'[step] if step else ' B'}"
-
-
-def number_tick(value: float) -> str:
-    """A number of an axis in words that need no exponent: 0.05, 1, 2,500, 10k, 2M."""
-    magnitude = abs(value)
-    for factor, suffix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "")):
-        if suffix and magnitude >= factor:
-            return f"{value / factor:g}{suffix}"
-    return f"{value / 1e3:g}k" if magnitude >= 1e4 else f"{value:,.4g}"
-
-
-def log_ticks(low: float, high: float, size: float, apart: float) -> list[float]:
-    """Where the ticks of a logarithmic axis stand, from 10**low to 10**high over `size` pixels, as powers of ten.
-
-    As many as stand `apart` pixels from each other: all digits, fewer of them, or the powers of ten alone.
-    """
-    per_decade = size / max(high - low, 1e-9)
-    for digits in _TICK_DIGITS:
-        places = [math.log10(digit) for digit in digits]
-        closest = min(after - before for before, after in pairwise((*places, 1.0)))
-        if closest * per_decade >= apart or len(digits) == 1:
-            decades = range(math.floor(low), math.ceil(high) + 1)
-            return [p for decade in decades for place in places if low <= (p := decade + place) <= high]
-    return []
+_MOST_APART = 12
+_BELOW, _ABOVE = -1.0, 1.0
+"""Bands lie below bars, and levels over them."""
+_GROUP = 0.72
+"""Of a place of an axis with labels, what bars and levels take."""
 
 
 class Chart(QWidget):
-    """A plot of a few series with a legend. `point_at` names the point under the mouse."""
+    """A plot of a few series with a legend. `point_at` names the point under the mouse.
+
+    A `still` one keeps its view, so that a wheel scrolls what it lies in, and is read with the keyboard: arrows go from
+    point to point, and what is below the plot says each.
+    """
 
     def __init__(
         self,
@@ -119,6 +49,8 @@ class Chart(QWidget):
         y_axis: Axis,
         *,
         from_zero: bool = True,
+        still: bool = False,
+        plot_height: int | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -130,8 +62,13 @@ class Chart(QWidget):
         self._axes = (x_axis, y_axis)
         self._from_zero = from_zero
         self._series: tuple[Series, ...] = ()
+        self._still = still
+        self._read: int | None = None
         self._plot: Any = pyqtgraph.PlotWidget(
-            axisItems={"bottom": _tick_axis(pyqtgraph, "bottom", x_axis), "left": _tick_axis(pyqtgraph, "left", y_axis)}
+            axisItems={
+                "bottom": tick_axis(pyqtgraph, "bottom", lambda: self._axes[0]),
+                "left": tick_axis(pyqtgraph, "left", lambda: self._axes[1]),
+            }
         )
         self._plot.setLogMode(x=x_axis.log, y=y_axis.log)
         for part in (self._plot, self._plot.viewport()):
@@ -143,8 +80,13 @@ class Chart(QWidget):
         self._plot.hideButtons()
         self._plot.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
         self._plot.setFrameShape(self._plot.Shape.NoFrame)
+        if plot_height is not None:
+            self._plot.setFixedHeight(plot_height)
+        if still:
+            self._plot.setMouseEnabled(x=False, y=False)
+            self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._legend = QWidget()
-        self._keys: list[_Key] = []
+        self._keys: list[Key] = []
         self._flow = FlowLayout(self._legend, across=16, down=2)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -162,7 +104,12 @@ class Chart(QWidget):
     def set_series(self, series: Sequence[Series]) -> None:
         """Show other series."""
         self._series = tuple(series)
+        self._read = None
         self._draw()
+
+    def set_axes(self, x_axis: Axis, y_axis: Axis) -> None:
+        """Say other words on the axes, from the next series on. Whether they are logarithmic does not change."""
+        self._axes = (x_axis, y_axis)
 
     def table(self) -> list[tuple[str, str, float, float]]:
         """The table twin: series, name of the point, x, y."""
@@ -183,9 +130,15 @@ class Chart(QWidget):
             at = self._plot.mapFromScene(view.mapViewToScene(drawn))
             away = math.hypot(at.x() - place.x(), at.y() - place.y())
             if away < nearest:
-                values = (f"{number_tick(v)} {a.unit}".strip() for v, a in zip((x, y), self._axes, strict=True))
-                nearest, found = away, "\n".join(part for part in (name, " · ".join(values)) if part)
+                nearest, found = away, "\n".join(part for part in (name, self._values(x, y)) if part)
         return found
+
+    def _values(self, x: float, y: float) -> str:
+        """Both values of a point in words; of an axis with labels they are the point's name."""
+        across, up = self._axes
+        said = "" if across.labels else (across.said(x) if across.is_bytes else number_tick(x))
+        values = (f"{said} {across.unit}".strip(), f"{number_tick(y)} {up.unit}".strip())
+        return " · ".join(part for part in values if part)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
@@ -194,6 +147,10 @@ class Chart(QWidget):
         return super().eventFilter(watched, event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        self.menu().popup(event.globalPos())
+
+    def menu(self) -> QMenu:
+        """What can be done with the chart: copy its numbers, save it."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(self._appearance.text(msg("ui.chart.copy")), self._copy)
@@ -201,7 +158,7 @@ class Chart(QWidget):
         for suffix in chart_export.FILTERS:
             kind = suffix[1:].upper()
             menu.addAction(self._appearance.text(msg("ui.chart.save", kind=kind)), lambda s=suffix: self._ask_where(s))
-        menu.popup(event.globalPos())
+        return menu
 
     def csv(self) -> str:
         """The table twin with bands, units in its head, for spreadsheets."""
@@ -215,12 +172,21 @@ class Chart(QWidget):
             )
         unit = f" ({self._axes[1].unit})" if self._axes[1].unit else ""
         head = [*words[:2], *titles, words[2] + unit, words[3] + unit]
-        bands = [
-            (s.low[at] if s.low else None, s.high[at] if s.high else None)
-            for s in self._series
+        notes = [self._appearance.said(s.note) for s in self._series]
+        ends = [
+            (s.low[at] if s.low else None, s.high[at] if s.high else None, *([note] if any(notes) else []))
+            for s, note in zip(self._series, notes, strict=True)
             for at in range(len(s.x))
         ]
-        return chart_export.as_text(head, ((*row, *band) for row, band in zip(self.table(), bands, strict=True)))
+        if any(notes):
+            head.append(text(msg("ui.chart.source")))
+        return chart_export.as_text(head, ((*row, *end) for row, end in zip(self._cells(), ends, strict=True)))
+
+    def _cells(self) -> Iterator[tuple[str, str, str | float, float]]:
+        """The table twin as other programs read it: of an axis with labels these, and not the numbers of the places."""
+        across = self._axes[0]
+        for series, name, x, y in self.table():
+            yield series, name, across.said(x) if across.labels else x, y
 
     def export(self, path: Path) -> None:
         """Write the chart as what the name ends with: .csv, .svg, else a PNG. Says below the chart how it went."""
@@ -259,6 +225,45 @@ class Chart(QWidget):
             chosen = Path(path)
             self.export(chosen if chosen.suffix.lower() == suffix else chosen.with_name(chosen.name + suffix))
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        steps = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
+        points = self.table()
+        if not self._still or not points:
+            super().keyPressEvent(event)
+        elif event.key() in steps:
+            step = steps[Qt.Key(event.key())]
+            at = (0 if step > 0 else -1) if self._read is None else self._read + step
+            self._read_point(at % len(points))
+        elif event.key() == Qt.Key.Key_Escape and self._read is not None:
+            self._read_point(None)
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        if self._read is not None:
+            self._read_point(None)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self.hasFocus():
+            focus_ring(painter_for(self), QRectF(self.rect()), RADIUS_TAG, self._appearance.tokens.primary)
+
+    def _read_point(self, at: int | None) -> None:
+        """Say a point and ring it; None says nothing any more."""
+        self._read = at
+        self._draw()
+        self.said.setVisible(at is not None)
+        if at is not None:
+            series, name, x, y = self.table()[at]
+            self.said.say(" · ".join(part for part in (series, name, self._values(x, y)) if part))
+            self.setAccessibleDescription(self.said.text())
+
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.DevicePixelRatioChange:
             self._draw()
@@ -266,7 +271,7 @@ class Chart(QWidget):
 
     def _copy(self) -> None:
         x_axis, y_axis = (f"{self._appearance.said(a.title)} {a.unit}".strip() for a in self._axes)
-        QGuiApplication.clipboard().setText(chart_export.as_text(["", "", x_axis, y_axis], self.table(), "\t"))
+        QGuiApplication.clipboard().setText(chart_export.as_text(["", "", x_axis, y_axis], self._cells(), "\t"))
 
     # --- Drawing ------------------------------------------------------------------------------------------------------
 
@@ -275,16 +280,21 @@ class Chart(QWidget):
         self._plot.clear()
         self._plot.setBackground(tokens.card)
         item = self._plot.getPlotItem()
-        for side, axis in (("bottom", self._axes[0]), ("left", self._axes[1])):
+        for side, axis in zip(_SIDES, self._axes, strict=True):
             self._draw_axis(item.getAxis(side), axis)
         item.showGrid(x=False, y=True, alpha=0.12)
-        styles = [_Style.of(series, position, self._series, tokens) for position, series in enumerate(self._series)]
+        styles = [Style.of(series, position, self._series, tokens) for position, series in enumerate(self._series)]
         for series, style in zip(self._series, styles, strict=True):
             self._draw_series(series, style)
         self._show_legend(styles)
+        if self._axes[0].labels:
+            self._plot.setXRange(-0.6, len(self._axes[0].labels) - 0.4, padding=0)
         if self._from_zero and not self._axes[1].log and self._series:
             top = max((max((*s.y, *s.high), default=0.0) for s in self._series), default=0.0)
             self._plot.setYRange(0, top * 1.08 or 1.0, padding=0)
+        item.getAxis("left").make_room()
+        if self._read is not None:
+            self._ring(*self.table()[self._read][2:])
         self.setAccessibleName(self._appearance.text(self._name))
         rows = self.table()
         self.setAccessibleDescription("; ".join(f"{s} {n} {x:g}, {y:g}" for s, n, x, y in rows[:40]))
@@ -298,23 +308,27 @@ class Chart(QWidget):
         item.setTextPen(self._pg.mkPen(tokens.muted))
         item.setStyle(tickLength=-4)
         item.enableAutoSIPrefix(enable=False)
-        title = f"{said} {axis.unit}".strip()
+        title = "" if axis.untitled else f"{said} {axis.unit}".strip()
         if title:
             item.setLabel(title, **{"color": tokens.muted, "font-size": "9pt"})
 
-    def _draw_series(self, series: Series, style: "_Style") -> None:
+    def _draw_series(self, series: Series, style: Style) -> None:
+        if self._axes[0].labels and series.kind in {SeriesKind.EXPECTED, SeriesKind.CEILING}:
+            self._draw_levels(series, style)
+            return
+        if style.bar:
+            self._draw_bars(series, style)
+            return
         tokens, pg = self._appearance.tokens, self._pg
         if series.low and series.high:
-            washed = QColor(style.colour)
-            washed.setAlphaF(0.18)
             edges = [pg.PlotDataItem(series.x, edge, pen=pg.mkPen(None)) for edge in (series.low, series.high)]
             for edge in edges:
                 self._plot.addItem(edge)
-            self._plot.addItem(pg.FillBetweenItem(*edges, brush=pg.mkBrush(washed)))
+            self._plot.addItem(pg.FillBetweenItem(*edges, brush=pg.mkBrush(_washed(style.colour))))
         self._plot.plot(
             list(series.x),
             list(series.y),
-            pen=pg.mkPen(style.colour, width=2 * self._density(), style=style.dash) if style.dash else None,
+            pen=self._pen(style) if style.dash else None,
             symbol=style.symbol,
             symbolBrush=style.colour,
             symbolPen=pg.mkPen(tokens.text if series.emphasised else tokens.card, width=1.5 * self._density()),
@@ -322,100 +336,79 @@ class Chart(QWidget):
             antialias=True,
         )
 
+    def _pen(self, style: Style) -> Any:
+        return self._pg.mkPen(style.colour, width=style.width * self._density(), style=style.dash)
+
+    def _draw_levels(self, series: Series, style: Style) -> None:
+        """What is expected at each place of an axis with labels: a level, with its range as a box."""
+        pg = self._pg
+        # Many places lie so near that their levels are one line.
+        half = (_GROUP if len(series.x) <= _MOST_APART else 1.0) / 2
+        if series.low and series.high:
+            tall = [high - low for low, high in zip(series.low, series.high, strict=True)]
+            box = {"x": list(series.x), "y0": list(series.low), "height": tall, "width": 2 * half}
+            band = pg.BarGraphItem(**box, brush=pg.mkBrush(_washed(style.colour)), pen=pg.mkPen(None))
+            band.setZValue(_BELOW)
+            self._plot.addItem(band)
+        across = [x + end for x in series.x for end in (-half, half)]
+        levels = [y for y in series.y for _ in range(2)]
+        self._draw_pairs(across, levels, self._pen(style))
+
+    def _draw_pairs(self, x: Sequence[float], y: Sequence[float], pen: Any) -> None:
+        """Lines from each odd point to the next one, over all else."""
+        item = self._pg.PlotDataItem(x, y, connect="pairs", pen=pen, antialias=True)
+        item.setZValue(_ABOVE)
+        self._plot.addItem(item)
+
+    def _draw_bars(self, series: Series, style: Style) -> None:
+        """A bar at each place; several such series share the place. A range is a line on the bar."""
+        pg, tokens = self._pg, self._appearance.tokens
+        others = [each for each in self._series if each.kind is SeriesKind.BARS]
+        places, widths = [], []
+        for x in series.x:
+            beside = [each for each in others if x in each.x]
+            widths.append(_GROUP * 0.8 / len(beside))
+            places.append(x + (beside.index(series) - (len(beside) - 1) / 2) * widths[-1])
+        wide = [0.86 * width for width in widths]
+        brush = pg.mkBrush(style.colour)
+        self._plot.addItem(
+            pg.BarGraphItem(x=places, height=list(series.y), width=wide, brush=brush, pen=pg.mkPen(None))
+        )
+        if series.low and series.high:
+            ends = [end for pair in zip(series.low, series.high, strict=True) for end in pair]
+            twice = [place for place in places for _ in range(2)]
+            self._draw_pairs(twice, ends, pg.mkPen(tokens.text, width=1.5 * self._density()))
+
+    def _ring(self, x: float, y: float) -> None:
+        """A ring around the point that is read."""
+        pen = self._pg.mkPen(self._appearance.tokens.primary, width=2 * self._density())
+        self._plot.plot([x], [y], pen=None, symbol="o", symbolSize=15, symbolBrush=None, symbolPen=pen, antialias=True)
+
     def _density(self) -> float:
         """Pens of pyqtgraph count device pixels, and would look thin on a dense screen."""
         return float(self.devicePixelRatioF())
 
-    def _show_legend(self, styles: "Sequence[_Style]") -> None:
+    def _show_legend(self, styles: Sequence[Style]) -> None:
         for key in self._keys:
             self._flow.removeWidget(key)
             key.hide()
             key.deleteLater()
         said = self._appearance.said
-        self._keys = [
-            _Key(self._appearance, said(series.name), style)
-            for series, style in zip(self._series, styles, strict=True)
-            if series.name
-        ]
+        self._keys = []
+        noted: set[str] = set()
+        for series, style in zip(self._series, styles, strict=True):
+            # What several lines have in common is said once.
+            note = "" if series.bare or said(series.note) in noted else said(series.note)
+            noted.add(note)
+            if series.name:
+                self._keys.append(Key(self._appearance, said(series.name), style, note))
         for key in self._keys:
             self._flow.addWidget(key)
         self._legend.setVisible(bool(self._keys))
 
 
-@dataclass(frozen=True, slots=True)
-class _Style:
-    """How one series is drawn: a dash (none for points alone) and a symbol (none for what is expected)."""
-
-    colour: QColor
-    dash: Qt.PenStyle | None
-    symbol: str | None
-
-    @classmethod
-    def of(cls, series: Series, position: int, all_series: Sequence[Series], tokens: Tokens) -> "_Style":
-        """The first measured series is solid, further ones are dashed each in its own way."""
-        colour = QColor(tokens.series[position % len(tokens.series)])
-        symbol = SYMBOLS[position % len(SYMBOLS)]
-        if series.kind is SeriesKind.EXPECTED:
-            return cls(colour, Qt.PenStyle.DashLine, None)
-        if series.kind is SeriesKind.POINTS:
-            return cls(colour, None, symbol)
-        measured = [s for s in all_series[:position] if s.kind is SeriesKind.MEASURED]
-        return cls(colour, DASHES[len(measured) % len(DASHES)], symbol)
-
-
-class _Key(QWidget):
-    """An entry of the legend: a piece of the line with its symbol, and the name."""
-
-    def __init__(self, appearance: Appearance, name: str, style: _Style) -> None:
-        super().__init__()
-        self._appearance = appearance
-        self._name = name
-        self._style = style
-
-    def sizeHint(self) -> QSize:
-        return QSize(int(QFontMetricsF(font(TextRole.LABEL)).horizontalAdvance(self._name)) + 34, 20)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = painter_for(self)
-        middle = self.height() / 2
-        if self._style.dash:
-            painter.setPen(QPen(self._style.colour, 2, self._style.dash))
-            painter.drawLine(QPointF(0, middle), QPointF(24, middle))
-        if self._style.symbol:
-            from pyqtgraph.graphicsItems.ScatterPlotItem import Symbols
-
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(self._style.colour)
-            painter.translate(12, middle)
-            painter.scale(8, 8)
-            painter.drawPath(Symbols[self._style.symbol])
-            painter.resetTransform()
-        painter.setFont(font(TextRole.LABEL))
-        area = QRectF(31, 0, self.width() - 31, self.height())
-        draw_text(painter, area, self._name, self._appearance.tokens.text)
-
-
-def _tick_axis(pg: Any, side: str, axis: Axis) -> Any:
-    """An axis whose ticks say what people say: never "(x1e+09)", and sizes in powers of two."""
-    words = bytes_tick if axis.is_bytes else number_tick
-
-    class TickAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
-        def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-            if self.logMode:
-                return self.logTickStrings(values, scale, spacing)
-            return [words(value * scale) for value in values]
-
-        def logTickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-            return [words(10.0**value * scale) for value in values]
-
-        def logTickValues(self, low: float, high: float, size: float, levels: Any) -> list[tuple[float, list[float]]]:
-            if not axis.is_bytes:
-                ticks = log_ticks(low, high, size, _APART[side])
-                # Within one decade there may be none: then as on an even axis.
-                return [(1.0, ticks)] if len(ticks) > 1 else list(super().logTickValues(low, high, size, levels))
-            first, last = math.ceil(low / math.log10(2)), math.floor(high / math.log10(2))
-            step = next(s for s in (1, 2, 4, 5, 10, 20) if (last - first) / s <= max(2, size / 60) or s == 20)
-            powers = range(first + (-first) % step, last + 1, step)
-            return [(step * math.log10(2), [power * math.log10(2) for power in powers])]
-
-    return TickAxis(side)
+def _washed(colour: QColor) -> QColor:
+    """The colour of a band in which a line of this colour lies."""
+    washed = QColor(colour)
+    washed.setAlphaF(0.18)
+    return washed

@@ -1,0 +1,1 @@
+"""What was measured beside what should be reached, as charts of the right column."""

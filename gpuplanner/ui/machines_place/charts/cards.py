@@ -1,0 +1,132 @@
+"""The cards of what was measured beside what should be reached, below one another; what failed stands first."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from gpuplanner.acceptance.verdicts import Verdict as Judged
+from gpuplanner.messages import MessageValue, msg
+from gpuplanner.ui.background import Cancel, Latest
+from gpuplanner.ui.fonts import TextRole
+from gpuplanner.ui.machines_place.shown import Shown
+from gpuplanner.ui.places import Context
+from gpuplanner.ui.tokens import GAP
+from gpuplanner.ui.widgets.card import Card
+from gpuplanner.ui.widgets.label import Ink, Label
+
+if TYPE_CHECKING:
+    from gpuplanner.machines.evidence import MachineEvidence
+    from gpuplanner.machines.rates.chart import RateChart, Rates
+    from gpuplanner.ui.machines_place.charts.rate_card import RateCard
+
+_FIRST = (Judged.FAIL, Judged.WARN)
+
+
+class RateCards(QWidget):
+    """Works the charts out in the background, and makes one card a turn, so that no turn takes long."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context = context
+        self._shown: Shown | None = None
+        self._working = Latest(context.jobs)
+        self._waiting: list[tuple[RateChart, Judged | None]] = []
+        self._lacks = False
+        self.cards: list[RateCard] = []
+        self._turn = QTimer(self)
+        self._turn.setInterval(0)
+        self._turn.timeout.connect(self._make_next)
+        appearance = context.appearance
+        self.teach = Card(appearance, msg("rates.title"))
+        self.teach.body.addWidget(Label(appearance, msg("rates.teach"), TextRole.LABEL, Ink.MUTED, wrap=True))
+        self.lacking = Label(appearance, "", TextRole.LABEL, Ink.MUTED, wrap=True)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(GAP)
+        for widget in (self.teach, self.lacking):
+            widget.hide()
+            self._column.addWidget(widget)
+        self.hide()
+
+    def show_machine(self, shown: Shown) -> None:
+        """Show the rates of this machine. Without any the cards go, or say how to measure where that can be done."""
+        before, self._shown = self._shown, shown
+        if before is not None and _is_same(before, shown):
+            return
+        self._working.cancel()
+        self._clear()
+        machine = shown.machine
+        if machine is None:
+            self.hide()
+            return
+        from gpuplanner.machines.rates.reading import has_rates
+
+        there = has_rates(machine.evidence, with_plan=shown.plan is not None)
+        self.teach.setVisible(not there and shown.kind in {"here", "ssh"})
+        self.setVisible(there or not self.teach.isHidden())
+        if there:
+            self._work_out(machine, shown)
+
+    def _work_out(self, machine: "MachineEvidence", shown: Shown) -> None:
+        workspace = self._context.workspace
+        given = shown.acceptance.promised if shown.acceptance is not None else shown.promised
+
+        def work(_cancel: Cancel) -> "Rates":
+            from gpuplanner.acceptance.promised import NOTHING
+            from gpuplanner.machines.rates.reading import known_of, rates_of
+
+            # To read it takes half a second, for which the window does not wait here.
+            import_module("pyqtgraph")
+            known = known_of(workspace, machine.evidence, given or NOTHING, shown.plan)
+            return rates_of(machine.evidence, known)
+
+        self._working.run(work, lambda rates: self._show(rates, shown))
+
+    def _show(self, rates: "Rates", shown: Shown) -> None:
+        verdicts = {each.id: each.judgement.verdict for each in shown.acceptance.results} if shown.acceptance else {}
+        judged = [(chart, verdicts.get(chart.check)) for chart in rates.charts]
+        self._waiting = sorted(judged, key=lambda each: _FIRST.index(each[1]) if each[1] in _FIRST else len(_FIRST))
+        self.setVisible(bool(judged))
+        if rates.lacking:
+            self.lacking.say(msg("rates.lacking", names=listed_names(rates)))
+        self._lacks = bool(rates.lacking)
+        self._turn.start()
+
+    def _make_next(self) -> None:
+        """One card more; after the last one what was not measured."""
+        if not self._waiting:
+            self._turn.stop()
+            self.lacking.setVisible(self._lacks and bool(self.cards))
+            return
+        from gpuplanner.ui.machines_place.charts.rate_card import RateCard
+
+        card = RateCard(self._context, *self._waiting.pop(0))
+        self.cards.append(card)
+        self._column.insertWidget(len(self.cards), card)
+        card.show()
+
+    def _clear(self) -> None:
+        self._turn.stop()
+        self._waiting = []
+        self.lacking.hide()
+        for card in self.cards:
+            self._column.removeWidget(card)
+            card.hide()
+            card.deleteLater()
+        self.cards = []
+
+
+def _is_same(before: Shown, after: Shown) -> bool:
+    """Whether the same is to be drawn. By what they are, since to compare all that was read takes long."""
+    return (before.target, before.kind) == (after.target, after.kind) and (
+        before.machine is after.machine and before.acceptance is after.acceptance and before.plan is after.plan
+    )
+
+
+def listed_names(rates: "Rates") -> MessageValue:
+    """The names of what was not measured, in a row."""
+    from gpuplanner.machines.rates.chart import listed
+
+    return listed(rates.lacking)
