@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 
 from gpuplanner.catalog.efficiency import Efficiencies
+from gpuplanner.catalog.entries import GpuProperty
 from gpuplanner.engine.estimate import Estimate, Limit
 from gpuplanner.engine.formulas.collectives import all_reduce_seconds
 from gpuplanner.engine.formulas.own_measurements import FOR_UNIT
@@ -18,7 +19,7 @@ from gpuplanner.engine.ranges import bounded
 from gpuplanner.facts import Fact, MissingFactError, Source
 from gpuplanner.figures import Certainty, Figure, Origin
 from gpuplanner.messages import InputError, Message, msg
-from gpuplanner.units import Unit, digits
+from gpuplanner.units import Display, Unit, digits, show_bytes
 
 OF_LINKS = msg("own.origin_links")
 """What is said of the origin of a factor that measured links give."""
@@ -52,9 +53,16 @@ class OwnLink:
     used: bool = True
 
     def factor(self, machine: Machine, efficiencies: Efficiencies) -> float:
-        """The measured time over the engine's. Raises InputError where the machine has no links, or it is too far."""
+        """The measured time over the engine's.
+
+        Raises InputError where the machine has no links, no GPU of it could hold the message, or it is too far.
+        """
         if self.ranks < 2 or machine.nodes != 1 or machine.link_bytes_per_s is None:
             raise InputError(msg("own.link.one_node", file=self.name))
+        memory = machine.gpu.known(GpuProperty.MEMORY_BYTES)
+        if memory is not None and self.message_bytes > memory.value * float(machine.gpu_fraction):
+            held = str(show_bytes(memory.value * float(machine.gpu_fraction), Display()))
+            raise InputError(msg("own.link.message_too_large", file=self.name, memory=held))
         found = reach(efficiencies, machine.gpu, Collective.ALL_REDUCE, machine.topology)
         link, share, latency = machine.link_bytes_per_s, found.share(self.ranks), found.latency(self.ranks)
         engine_s = float(all_reduce_seconds(self.message_bytes, self.ranks, link, share, latency))

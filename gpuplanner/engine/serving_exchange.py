@@ -21,6 +21,9 @@ from gpuplanner.engine.formulas.collectives import (
 from gpuplanner.engine.formulas.elementwise import Number, always, maximum, minimum, settled
 from gpuplanner.engine.serving_inputs import GpuNumbers, ModelNumbers, ServerNumbers, WayNumbers
 
+CURVE_PLACES = np.array([[0.0], [0.25], [1.0]])
+"""Shares of the largest payload at which a curve is worked out."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExchangeCurve:
@@ -103,10 +106,8 @@ def with_exchange_curve(
     """
     if group.inner is not None or not isinstance(most_rows, np.ndarray):
         return group
-    start, quarter, whole = (
-        exchange_in_pass(model, gpu, server, way, group, rows, rows, 1.0)
-        for rows in (0.0 * most_rows, 0.25 * most_rows, most_rows)
-    )
+    rows = CURVE_PLACES * most_rows
+    start, quarter, whole = np.asarray(exchange_in_pass(model, gpu, server, way, group, rows, rows, 1.0))
     payload = serving_time.hidden_bytes(most_rows, model.hidden, model.activation_bytes)
     rooted = 4.0 * (quarter - start) - (whole - start)
     curve = ExchangeCurve(start, (whole - start - rooted) / payload, rooted / payload**0.5)

@@ -272,7 +272,8 @@ class WayNumbers:
     @property
     def plain(self) -> bool:
         """Whether nothing but tensor parallelism divides the ranks of a stage, in no configuration."""
-        return all(isinstance(d, float) and d == 1.0 for d in (self.attention_ranks, self.expert_parallel))
+        groups, experts = self.attention_ranks, self.expert_parallel
+        return isinstance(groups, float) and isinstance(experts, float) and groups == experts == 1.0
 
 
 def stack(numbers: Sequence[T], equal_as_floats: bool = False) -> T:

@@ -3,7 +3,7 @@
 Pure arithmetic on floats or arrays; the formulas stand in `formulas/`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -39,6 +39,10 @@ class PassNumbers:
     total_s: Number
     whole_s: Number = 0.0
     drafting_s: Number = 0.0
+
+
+PASS_PARTS = tuple(field.name for field in fields(PassNumbers))[:12]
+"""What the time of a pass goes to, in the order of the fields: all but its sums and what drafts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,21 +95,37 @@ def decode_pass(
     launch = serving_time.launch_seconds(model.layers, gpu.layer_s, model.moe_layers, gpu.moe_layer_s)
     host = serving_time.host_seconds(server.step_s, server.sequence_s, sequences)
     fetch = _fetch(server, way, 1.0)
-    done = PassNumbers(
+    parts = (
         matrices.weights_s, matrices.compute_s, matrices.total_s, cache_s, attend, between, exchange, dispatch, fetch,
-        0.0, launch, host, 0.0,
+        0.0, launch, host,
     )  # fmt: skip
     if not_offloaded(server):
-        return _summed(done)
-    return _summed(_with_the_host(done, model, server, way, rows, matrices, read))
+        return _summed(*parts)
+    hosted = _with_the_host(PassNumbers(*parts, total_s=0.0), model, server, way, rows, matrices, read)
+    return _summed(*(getattr(hosted, name) for name in PASS_PARTS))
 
 
-def _summed(done: PassNumbers) -> PassNumbers:
+def _summed(
+    weights_s: Number,
+    compute_s: Number,
+    matrices_s: Number,
+    cache_s: Number,
+    attention_s: Number,
+    between_s: Number,
+    exchange_s: Number,
+    dispatch_s: Number,
+    fetch_s: Number,
+    host_layers_s: Number,
+    launch_s: Number,
+    host_s: Number,
+) -> PassNumbers:
     total = serving_time.step_seconds(
-        done.matrices_s, done.attention_s, done.between_s, done.exchange_s, done.dispatch_s, done.fetch_s,
-        done.host_layers_s, done.launch_s, done.host_s,
+        matrices_s, attention_s, between_s, exchange_s, dispatch_s, fetch_s, host_layers_s, launch_s, host_s
+    )
+    return PassNumbers(
+        weights_s, compute_s, matrices_s, cache_s, attention_s, between_s, exchange_s, dispatch_s, fetch_s,
+        host_layers_s, launch_s, host_s, total, total,
     )  # fmt: skip
-    return replace(done, total_s=total, whole_s=total)
 
 
 def _with_the_host(
@@ -194,10 +214,8 @@ def prefill_pass(
     work_s = serving_time.step_seconds(matrices.total_s, attend, between, exchange, dispatch, fetch, 0.0, 0.0, 0.0)
     started = serving_time.prompt_launch_seconds(own_pass, passes, model.layers, gpu.prompt_layer_s, work_s)
     numbers = _summed(
-        PassNumbers(
-            matrices.weights_s, matrices.compute_s, matrices.total_s, 0.0, attend, between, exchange, dispatch, fetch,
-            0.0, started, 0.0, 0.0,
-        )
+        matrices.weights_s, matrices.compute_s, matrices.total_s, 0.0, attend, between, exchange, dispatch, fetch,
+        0.0, started, 0.0,
     )  # fmt: skip
     total = numbers.total_s
     if way.plain:

@@ -10,13 +10,7 @@ from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.serving_exchange import GroupReach
 from gpuplanner.engine.serving_inputs import DraftNumbers, GpuNumbers, ModelNumbers, ServerNumbers, WayNumbers
 from gpuplanner.engine.serving_memory import last_stage
-from gpuplanner.engine.serving_passes import PassNumbers, decode_pass, prefill_pass
-
-SHOWN = (
-    "weights_s", "compute_s", "matrices_s", "cache_s", "attention_s", "between_s", "exchange_s", "dispatch_s",
-    "fetch_s", "host_layers_s", "launch_s", "host_s",
-)  # fmt: skip
-"""The parts of a pass."""
+from gpuplanner.engine.serving_passes import PASS_PARTS, PassNumbers, decode_pass, prefill_pass
 
 
 def decode_step(
@@ -46,7 +40,7 @@ def decode_step(
         drafter_s = own.total_s
     drafting_s = speculation.drafting_seconds(draft.drafter_passes, drafter_s, draft.lookup_s, sequences)
     whole_s = speculation.speculative_step_seconds(verify.total_s, drafting_s)
-    parts = {name: speculation.seconds_per_token(getattr(verify, name), given) for name in SHOWN}
+    parts = {name: speculation.seconds_per_token(getattr(verify, name), given) for name in PASS_PARTS}
     return replace(
         verify,
         **parts,

@@ -239,7 +239,7 @@ def _largest(run: TrainingRun, field: Grown, most: int, unit: Unit, hint: int = 
     spread = run.memory_spread
     usable, needed = _float(run.hardware.usable_bytes), _float(run.numbers.memory.needed)
     numbers = run.model, run.software, run.hardware, run.layout
-    grown = growth(*numbers, field, most, run.numbers.memory, hint)
+    grown = growth(*numbers, field, most, run.numbers.split, run.numbers.memory, hint)
 
     def at(limit: float) -> float:
         each = grown.bytes_each

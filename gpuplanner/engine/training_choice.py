@@ -19,7 +19,7 @@ from gpuplanner.engine.training_layouts import layouts_of
 from gpuplanner.engine.training_model import ModelNumbers
 from gpuplanner.engine.training_numbers import held_numbers, tokens_a_second
 from gpuplanner.engine.training_rollout import known_trainer_shape, trainer_gpus
-from gpuplanner.engine.training_time import time_numbers
+from gpuplanner.engine.training_time import step_seconds
 from gpuplanner.engine.training_ways import CONTEXT_FROM_TOKENS, Shape, TrainingWay, TrainingWays, layouts_on
 from gpuplanner.engine.verdict import comfortable
 from gpuplanner.figures import kept, unrecorded
@@ -135,17 +135,16 @@ def _fastest_that_fits(
     gpus: int,
     highest_need: float,
 ) -> TrainingWay:
-    columns = TrainingWays.of(ways).tabled
-    shape = (len(ways) // columns.alike, columns.alike) if columns.alike > 1 else (len(ways),)
+    columns = TrainingWays.of(ways)
     layouts = layouts_of(workload, columns, float(gpus))
     held = held_numbers(model, software, hardware, layouts)
-    needed = np.broadcast_to(np.asarray(held.memory.needed), shape)
+    needed = np.broadcast_to(np.asarray(held.memory.needed), len(ways))
     fits = needed <= hardware.usable_bytes
     if not fits.any():
         return ways[int(np.argmin(needed))]
     # Time of all of them: to take out those that fit would cost more.
-    time = time_numbers(model, software, hardware, layouts, held.split, held.memory.kept, held.rollout.seconds)
-    speed = tokens_a_second(layouts, layouts.useful_share, time) / reluctance(
+    step_s = step_seconds(model, software, hardware, layouts, held.split, held.memory.kept, held.rollout.seconds)
+    speed = tokens_a_second(layouts, layouts.useful_share, step_s) / reluctance(
         float(hardware.usable_bytes), needed, highest_need
     )
     return ways[int(np.argmax(np.where(fits, speed, -1.0)))]

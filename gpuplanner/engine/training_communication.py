@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from gpuplanner.engine.formulas.collectives import (
     all_gather_seconds,
     all_reduce_seconds,
@@ -11,7 +13,7 @@ from gpuplanner.engine.formulas.collectives import (
     spanning_all_to_all_seconds,
     spanning_seconds,
 )
-from gpuplanner.engine.formulas.elementwise import Condition, Number, always, maximum, minimum, where
+from gpuplanner.engine.formulas.elementwise import Condition, Number, always, maximum, minimum, settled, where
 from gpuplanner.engine.formulas.training_time import (
     context_exchange_seconds,
     expert_dispatch_seconds,
@@ -78,10 +80,10 @@ def _spanning(
     if always(members, 1.0):
         return 0.0  # nothing to explain
     if isinstance(hardware.gpus, float) and hardware.gpus <= hardware.gpus_per_node:
-        alone = all_reduce_seconds if passes > 1 else all_gather_seconds
-        share, latency_s = reach.share(in_node), reach.latency(in_node)
-        return alone(payload, members, hardware.link_bytes_per_s, share, latency_s)
-    nodes = members / in_node
+        return _in_node(payload, passes, members, in_node, reach, hardware)
+    nodes = settled(members / in_node, 1.0)
+    if isinstance(members, np.ndarray) and always(nodes, 1.0):  # of one layout it is shown what the network would be
+        return _in_node(payload, passes, members, members, reach, hardware)
     return spanning_seconds(
         payload,
         passes,
@@ -94,6 +96,13 @@ def _spanning(
         wide.share(nodes) * network_share,
         wide.latency(maximum(nodes, 1.0)),
     )
+
+
+def _in_node(
+    payload: Number, passes: float, members: Number, in_node: Number, reach: Reach, hardware: HardwareNumbers
+) -> Number:
+    alone = all_reduce_seconds if passes > 1 else all_gather_seconds
+    return alone(payload, members, hardware.link_bytes_per_s, reach.share(in_node), reach.latency(in_node))
 
 
 def _tensor_s(

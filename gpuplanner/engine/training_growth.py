@@ -6,9 +6,11 @@ from typing import Literal, cast
 
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
 from gpuplanner.engine.training_limits import largest_that_fits
-from gpuplanner.engine.training_memory import MemoryNumbers, StateNumbers
+from gpuplanner.engine.training_memory import MemoryNumbers, memory_numbers, with_passes
 from gpuplanner.engine.training_model import ModelNumbers
 from gpuplanner.engine.training_numbers import held_numbers
+from gpuplanner.engine.training_rollout import rollout_numbers
+from gpuplanner.engine.training_split import Split, resized
 from gpuplanner.figures import unrecorded
 
 Grown = Literal["micro_batch", "sequence_length"]
@@ -35,22 +37,31 @@ def growth(
     layout: LayoutNumbers,
     field: Grown,
     most: int,
+    part: Split,
     memory: MemoryNumbers,
     hint: int = 0,
 ) -> Growth:
     """How far `field` of a layout of floats, which takes so much memory, can grow up to `most`; `hint`: a first guess.
 
+    `part`: of its fullest rank, of which a trial changes little, and of its states nothing but what is between passes.
+
     It is kept for plans that differ only in what no memory depends on, as one does from key to key.
     """
     own, needed_bytes = cast(float, getattr(layout, field)), cast(float, memory.needed)
-    # How long sequences are changes nothing of the states, how many there are at once does (gradients between them).
-    states = memory.states if field == "sequence_length" else None
 
     @cache
     def needed(value: float) -> float:
         if value == own:
             return needed_bytes
-        return grown_bytes(model, software, hardware, layout, field, value, states)
+        if field == "sequence_length":
+            grown, states = resized(part, model, layout, layout.micro_batch, value), memory.states
+        else:
+            grown = resized(part, model, layout, value, layout.sequence_length)
+            states = with_passes(memory.states, software, grown)
+        held = memory.rollout
+        if held:
+            held = rollout_numbers(model, software, hardware, replace(layout, **{field: value})).held
+        return cast(float, memory_numbers(model, software, layout, grown, held, states).needed)
 
     with unrecorded():
         usable = cast(float, hardware.usable_bytes)
@@ -66,8 +77,6 @@ def grown_bytes(
     layout: LayoutNumbers,
     field: Grown,
     value: float,
-    states: StateNumbers | None = None,
 ) -> float:
-    """What the run needs of memory with another value of `field`; `states`: of the model, where they are known."""
-    other = replace(layout, **{field: value})
-    return cast(float, held_numbers(model, software, hardware, other, states).memory.needed)
+    """What the run needs of memory with another value of `field`, worked out from the start: it can be explained."""
+    return cast(float, held_numbers(model, software, hardware, replace(layout, **{field: value})).memory.needed)

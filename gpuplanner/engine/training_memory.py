@@ -1,6 +1,6 @@
 """Memory of the fullest GPU while training, by part and by phase. Numbers only; texts and verdicts are elsewhere."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpuplanner.engine.formulas.activations import (
     inner_bytes_per_token,
@@ -201,6 +201,12 @@ def _phases(
     return load, forward, backward, reduce, step
 
 
+def with_passes(states: StateNumbers, software: SoftwareNumbers, part: Split) -> StateNumbers:
+    """The states of the same layout in another number of micro-batches: what gradients take between them changes."""
+    early = early_gradient_bytes(states.gradients, software.persistent_gradients, part.micro_batches)
+    return replace(states, early_gradients=early)
+
+
 def _states(model: ModelNumbers, software: SoftwareNumbers, layout: LayoutNumbers, part: Split) -> StateNumbers:
     trained = part.trained_dense, part.trained_experts
     weight_shards = part.shards(layout.shard_weights)
@@ -276,7 +282,7 @@ def _activations(
         model.unread_width,
         software.score_bytes * layout.math_attention * (1.0 - selective),
         model.heads,
-        layout.sequence_length,
+        part.sequence_length,
         tp,
     )
     layer = layer_activation_bytes(part.tokens, residual, inner)

@@ -24,7 +24,7 @@ from gpuplanner.engine.formulas.training_time import (
     training_tokens_per_s,
 )
 from gpuplanner.engine.training_inputs import HardwareNumbers, LayoutNumbers, SoftwareNumbers
-from gpuplanner.engine.training_memory import ActivationNumbers, MemoryNumbers, StateNumbers, memory_numbers
+from gpuplanner.engine.training_memory import MemoryNumbers, memory_numbers
 from gpuplanner.engine.training_model import ModelNumbers
 from gpuplanner.engine.training_rollout import RolloutNumbers, rollout_numbers
 from gpuplanner.engine.training_split import Split, split
@@ -51,9 +51,8 @@ class TrainingNumbers:
 
 @dataclass(frozen=True, slots=True)
 class RateNumbers:
-    """Time and rates of a run; see `TrainingNumbers`."""
+    """Rates of a run; see `TrainingNumbers`."""
 
-    time: TimeNumbers
     tokens_per_s: Number
     flops_per_token: Number
     mfu: Number
@@ -77,16 +76,12 @@ def training_numbers(
 
 
 def held_numbers(
-    model: ModelNumbers,
-    software: SoftwareNumbers,
-    hardware: HardwareNumbers,
-    layout: LayoutNumbers,
-    states: StateNumbers | None = None,
+    model: ModelNumbers, software: SoftwareNumbers, hardware: HardwareNumbers, layout: LayoutNumbers
 ) -> HeldNumbers:
-    """Memory alone, which decides whether a layout can run at all. `states`: of the model, where they are known."""
+    """Memory alone, which decides whether a layout can run at all."""
     part = split(model, hardware, layout)
     rollout = rollout_numbers(model, software, hardware, layout)
-    return HeldNumbers(part, rollout, memory_numbers(model, software, layout, part, rollout.held, states))
+    return HeldNumbers(part, rollout, memory_numbers(model, software, layout, part, rollout.held))
 
 
 def with_rates(
@@ -98,11 +93,12 @@ def with_rates(
 ) -> TrainingNumbers:
     """Time and rates of layouts of which memory is known, and that with them."""
     part, memory = held.split, held.memory
-    rates = rate_numbers(model, software, hardware, layout, part, memory.kept, held.rollout)
+    time = time_numbers(model, software, hardware, layout, part, memory.kept, held.rollout.seconds)
+    rates = rate_numbers(model, software, hardware, layout, part, time.step)
     return TrainingNumbers(
         split=part,
         memory=memory,
-        time=rates.time,
+        time=time,
         tokens_per_s=rates.tokens_per_s,
         tokens_per_s_per_gpu=tokens_per_s_per_gpu(rates.tokens_per_s, hardware.gpus),
         flops_per_token=rates.flops_per_token,
@@ -117,13 +113,11 @@ def rate_numbers(
     hardware: HardwareNumbers,
     layout: LayoutNumbers,
     part: Split,
-    kept: ActivationNumbers,
-    rollout: RolloutNumbers,
+    step_s: Number,
 ) -> RateNumbers:
-    """Time and rates alone."""
-    time = time_numbers(model, software, hardware, layout, part, kept, rollout.seconds)
-    tokens_per_s = tokens_a_second(layout, layout.useful_share, time)
-    passed_per_s = tokens_a_second(layout, part.passed_share, time)
+    """What a step of so many seconds comes to."""
+    tokens_per_s = tokens_a_second(layout, layout.useful_share, step_s)
+    passed_per_s = tokens_a_second(layout, part.passed_share, step_s)
     trained, reference = 1.0 - model.frozen, layout.reference_passes
     pairs = model.pair_flops, model.windowed_pair_flops
     unmasked = 1.0 - model.causal
@@ -139,7 +133,6 @@ def rate_numbers(
         trained, reference, active, again, active - model.head_matrix, attention_again, computed
     )
     return RateNumbers(
-        time=time,
         tokens_per_s=tokens_per_s,
         flops_per_token=flops,
         mfu=flops_utilisation(tokens_per_s, flops, hardware.gpus, software.flop_per_s),
@@ -147,8 +140,8 @@ def rate_numbers(
     )
 
 
-def tokens_a_second(layout: LayoutNumbers, share: Number, time: TimeNumbers) -> Number:
+def tokens_a_second(layout: LayoutNumbers, share: Number, step_s: Number) -> Number:
     """Tokens of a step, so many of each full sequence, over its time."""
     return training_tokens_per_s(
-        layout.global_batch, layout.sequences_per_sample, layout.sequence_length, share, time.step
+        layout.global_batch, layout.sequences_per_sample, layout.sequence_length, share, step_s
     )

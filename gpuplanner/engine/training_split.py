@@ -3,7 +3,7 @@
 Ranks lie in the order TP, CP, DP, PP, as Megatron and torchtitan place them: TP inside a node as far as it goes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpuplanner.engine.formulas.activations import tokens_per_micro_batch
 from gpuplanner.engine.formulas.elementwise import Number, always, maximum, minimum, where
@@ -75,7 +75,6 @@ def split(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers)
     )
     stage_layers = layers_per_stage(model.layers, pp)
     spare = (stage_layers * pp > model.layers) * 1.0
-    passes = micro_batches(layout.global_batch, layout.micro_batch, layout.data_parallel)
     whole_ends = model.embedding_parameters + model.head_parameters
     ends = where(pp > 1, max(model.embedding_parameters, model.head_parameters), whole_ends)
     ends = ends + model.other_parameters
@@ -96,27 +95,10 @@ def split(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers)
     in_node = data_members
     if not always(layout.shard_in_node, 0.0):
         in_node = where(layout.shard_in_node > 0, data_in_node, data_members)
-    sequences = layout.micro_batch * layout.sequences_per_sample
-    tokens = tokens_per_micro_batch(sequences, layout.sequence_length, cp)
-    passed = passed_share(layout.length_share, sequences)
-    computed = passed_tokens(tokens, passed)
-    busiest: Number = 1.0
-    if model.experts and not whole_experts:
-        group = computed * ep
-        chosen = busiest_rank_tokens(group, model.experts_per_token, model.experts, ep, largest_deviation(ep))
-        busiest = chosen / group
     return Split(
-        sequence_length=layout.sequence_length,
+        **_micro_batches(model, layout, layout.micro_batch, layout.sequence_length),
         stage_layers=stage_layers,
         spare_layers=spare,
-        micro_batches=passes,
-        tokens=tokens,
-        passed_share=passed,
-        passed_tokens=computed,
-        span=sample_span(layout.sequence_length, passed * layout.document_share),
-        busiest_share=busiest,
-        in_flight=micro_batches_in_flight(passes, pp, layout.virtual_pipeline),
-        in_flight_last=micro_batches_in_flight_last(passes, pp, layout.virtual_pipeline),
         residual_shards=where(layout.sequence_parallel > 0, tp, 1.0),
         dense_parameters=dense,
         expert_parameters=experts,
@@ -133,3 +115,38 @@ def split(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers)
         tensor_in_node=tensor_in_node,
         context_in_node=minimum(cp, room),
     )
+
+
+def resized(
+    part: Split, model: ModelNumbers, layout: LayoutNumbers, micro_batch: Number, sequence_length: Number
+) -> Split:
+    """The same ranks with another micro-batch or other sequences, where nothing else of the layout changes."""
+    return replace(part, **_micro_batches(model, layout, micro_batch, sequence_length))
+
+
+def _micro_batches(
+    model: ModelNumbers, layout: LayoutNumbers, micro_batch: Number, sequence_length: Number
+) -> dict[str, Number]:
+    """What of a `Split` depends on the micro-batch and on the length of its sequences."""
+    pp, ep = layout.pipeline_parallel, layout.expert_parallel
+    passes = micro_batches(layout.global_batch, micro_batch, layout.data_parallel)
+    sequences = micro_batch * layout.sequences_per_sample
+    tokens = tokens_per_micro_batch(sequences, sequence_length, layout.context_parallel)
+    passed = passed_share(layout.length_share, sequences)
+    computed = passed_tokens(tokens, passed)
+    busiest: Number = 1.0
+    if model.experts and not always(ep, 1.0):
+        group = computed * ep
+        chosen = busiest_rank_tokens(group, model.experts_per_token, model.experts, ep, largest_deviation(ep))
+        busiest = chosen / group
+    return {
+        "sequence_length": sequence_length,
+        "micro_batches": passes,
+        "tokens": tokens,
+        "passed_share": passed,
+        "passed_tokens": computed,
+        "span": sample_span(sequence_length, passed * layout.document_share),
+        "busiest_share": busiest,
+        "in_flight": micro_batches_in_flight(passes, pp, layout.virtual_pipeline),
+        "in_flight_last": micro_batches_in_flight_last(passes, pp, layout.virtual_pipeline),
+    }

@@ -95,6 +95,41 @@ class ComputeNumbers:
     computing: Number
 
 
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What a step is added up from: exposed seconds of one micro-batch, and of the step what comes once.
+
+    `one`: all of a micro-batch; `busy`: the step without waiting for data.
+    """
+
+    work: ComputeNumbers
+    tensor: Number
+    context: Number
+    experts: Number
+    gather: Number
+    send: Number
+    fetch: Number
+    one: Number
+    reduce: Number
+    optimizer: Number
+    offload: Number
+    busy: Number
+
+
+def step_seconds(
+    model: ModelNumbers,
+    software: SoftwareNumbers,
+    hardware: HardwareNumbers,
+    layout: LayoutNumbers,
+    part: Split,
+    kept: ActivationNumbers,
+    rollout_s: Number = 0.0,
+) -> Number:
+    """Time of one step alone, which is what layouts are compared by; see `time_numbers`."""
+    busy_s = _step(model, software, hardware, layout, part, kept, rollout_s).busy
+    return _fed(busy_s, _waits(hardware, layout, busy_s))
+
+
 def time_numbers(
     model: ModelNumbers,
     software: SoftwareNumbers,
@@ -105,6 +140,42 @@ def time_numbers(
     rollout_s: Number = 0.0,
 ) -> TimeNumbers:
     """Time of one step; see `training_numbers`. `rollout_s`: generating what it trains on, before it."""
+    found = _step(model, software, hardware, layout, part, kept, rollout_s)
+    work, times = found.work, part.micro_batches
+    waited = _waits(hardware, layout, found.busy)
+    return TimeNumbers(
+        matrices=_repeated(work.matrices, times),
+        attention=_repeated(work.attention, times),
+        elementwise=_repeated(work.elementwise, times),
+        launch=_repeated(work.waiting, times),
+        dequantise=_repeated(work.dequantise, times),
+        tensor=_repeated(found.tensor, times),
+        context=_repeated(found.context, times),
+        experts=_repeated(found.experts, times),
+        gather=_repeated(found.gather, times),
+        send=_repeated(found.send, times),
+        fetch=_repeated(found.fetch, times),
+        bubble=bubble_seconds(found.one, layout.pipeline_parallel, layout.virtual_pipeline),
+        reduce=found.reduce,
+        optimizer=found.optimizer,
+        offload=found.offload,
+        overhead=software.overhead_s,
+        rollout=rollout_s,
+        read=waited.read,
+        prepare=waited.prepare,
+        step=_fed(found.busy, waited),
+    )
+
+
+def _step(
+    model: ModelNumbers,
+    software: SoftwareNumbers,
+    hardware: HardwareNumbers,
+    layout: LayoutNumbers,
+    part: Split,
+    kept: ActivationNumbers,
+    rollout_s: Number,
+) -> _Step:
     work = _compute(model, software, hardware, layout, part, kept)
     talk = communication_numbers(model, software, hardware, layout, part)
     busy = overlap_window_seconds(work.computing, work.dequantise)
@@ -115,35 +186,17 @@ def time_numbers(
     send = _exposed(talk.send, software.data_hidden, busy)
     fetch = _fetch(software, hardware, layout, part)
     one = micro_batch_seconds(work.computing, work.dequantise, tensor, context, experts, gather, send, fetch)
-    times, pp = part.micro_batches, layout.pipeline_parallel
-    pipelined = pipelined_step_seconds(one, times, pp, layout.virtual_pipeline)
+    times = part.micro_batches
+    pipelined = pipelined_step_seconds(one, times, layout.pipeline_parallel, layout.virtual_pipeline)
     often = where(layout.shard_gradients > 0, times, 1.0)
     reduce = _repeated(_exposed(talk.reduce, software.data_hidden, busy), often)
     optimizer, offload = _update(software, hardware, layout, part)
     busy_s = training_step_seconds(pipelined, reduce, optimizer, offload, software.overhead_s, rollout_s)
-    waited = _waits(hardware, layout, busy_s)
-    return TimeNumbers(
-        matrices=_repeated(work.matrices, times),
-        attention=_repeated(work.attention, times),
-        elementwise=_repeated(work.elementwise, times),
-        launch=_repeated(work.waiting, times),
-        dequantise=_repeated(work.dequantise, times),
-        tensor=_repeated(tensor, times),
-        context=_repeated(context, times),
-        experts=_repeated(experts, times),
-        gather=_repeated(gather, times),
-        send=_repeated(send, times),
-        fetch=_repeated(fetch, times),
-        bubble=bubble_seconds(one, pp, layout.virtual_pipeline),
-        reduce=reduce,
-        optimizer=optimizer,
-        offload=offload,
-        overhead=software.overhead_s,
-        rollout=rollout_s,
-        read=waited.read,
-        prepare=waited.prepare,
-        step=busy_s if waited is NOTHING else fed_step_seconds(busy_s, waited.whole),
-    )
+    return _Step(work, tensor, context, experts, gather, send, fetch, one, reduce, optimizer, offload, busy_s)
+
+
+def _fed(busy_s: Number, waited: Waits) -> Number:
+    return busy_s if waited is NOTHING else fed_step_seconds(busy_s, waited.whole)
 
 
 def _exposed(communication_s: Number, hidden_share: Number, window_s: Number) -> Number:

@@ -5,7 +5,7 @@ made.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple, SupportsIndex, overload
 
@@ -37,9 +37,6 @@ TENSOR_PARALLEL = frozenset({Framework.MEGATRON, Framework.FSDP})
 PIPELINE_PARALLEL = frozenset({Framework.MEGATRON})
 EXPERT_PARALLEL = frozenset({Framework.MEGATRON})
 CONTEXT_PARALLEL = frozenset({Framework.MEGATRON, Framework.FSDP})
-DEGREES = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "micro_batch", "nodes")
-BESIDE_DEGREES = ("sharding", "recomputation", "recomputed_share")
-"""What of a way is laid out first, and what stands with each of those."""
 SHARDING_PLACES = tuple(Sharding)
 RECOMPUTATION_PLACES = tuple(Recomputation)
 """Shardings and recomputations by the number that stands for each in a column."""
@@ -66,8 +63,6 @@ class TrainingWay(NamedTuple):
 class TrainingWays(Sequence[TrainingWay]):
     """Many layouts as columns, since a search tries many thousands: what all have in common is one float, the rest an
     array. `sharding` and `recomputation` are places in `SHARDING_PLACES` and `RECOMPUTATION_PLACES`.
-
-    `alike`: so many rows in a row differ in sharding and recomputation alone, in the same way all along; 1 where not.
     """
 
     rows: int
@@ -80,20 +75,6 @@ class TrainingWays(Sequence[TrainingWay]):
     recomputation: Number
     nodes: Number
     recomputed_share: Number
-    alike: int = field(default=1, kw_only=True)
-
-    @property
-    def tabled(self) -> "TrainingWays":
-        """The same ways as a table of `alike` columns: what is the same in a row or in a column stands there once."""
-        if self.alike == 1:
-            return self
-        across, down = (slice(None), slice(1)), (slice(1), slice(None))
-        kept = dict.fromkeys(DEGREES, across) | dict.fromkeys(BESIDE_DEGREES, down)
-        cut = {name: self._cut(getattr(self, name), part) for name, part in kept.items()}
-        return TrainingWays(self.rows, **cut, alike=self.alike)
-
-    def _cut(self, column: Number, part: tuple[slice, slice]) -> Number:
-        return column.reshape(-1, self.alike)[part] if isinstance(column, np.ndarray) else column
 
     @classmethod
     def of(cls, ways: Sequence[TrainingWay]) -> "TrainingWays":
@@ -211,9 +192,8 @@ def _laid_out(
     tensor, pipeline, contexts, experts, micro, all_nodes = (_column(c, times) for c in zip(*degrees, strict=True))
     sharding, recomputation, share = (_common(column) for column in np.concatenate(below, axis=1))
     return TrainingWays(
-        sum(times), tensor, pipeline, contexts, experts, micro, sharding, recomputation, all_nodes, share,
-        alike=times[0] if len(pairs) == 1 else 1,
-    )  # fmt: skip
+        sum(times), tensor, pipeline, contexts, experts, micro, sharding, recomputation, all_nodes, share
+    )
 
 
 def _pairs(

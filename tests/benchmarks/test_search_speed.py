@@ -49,13 +49,13 @@ LEAST_WAYS_PER_S = {
 LONGEST_ESTIMATE_S = 1e-3
 """Of any plan, its way of running fixed or left open."""
 LONGEST_NEW_ESTIMATE_S = {
-    "apart-70b": 1.9e-3,
+    "apart-70b": 1.6e-3,
     "drafted-70b": 1.2e-3,
-    "finetune-8b": 1.6e-3,
-    "lora-70b": 1.5e-3,
+    "finetune-8b": 1.4e-3,
+    "lora-70b": 1.3e-3,
     "moe-deepseek": 1.3e-3,
-    "pretrain-7b": 1.8e-3,
-    "qlora-8b": 1.3e-3,
+    "pretrain-7b": 1.5e-3,
+    "qlora-8b": 1.2e-3,
 }
 """By preset, of a plan that leaves its way open and of which nothing was worked out before; else `LONGEST_ESTIMATE_S`.
 """

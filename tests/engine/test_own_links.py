@@ -10,6 +10,7 @@ from gpuplanner.engine.own_links import PASSED_OVER, OwnLink
 from gpuplanner.engine.own_measurements import site_of
 from gpuplanner.messages import InputError
 from gpuplanner.store.own_measurements import keep_own, read_own
+from gpuplanner.units import GIB
 from gpuplanner.workload.plan import MachineChoice
 from gpuplanner.workspace import Workspace
 
@@ -84,14 +85,20 @@ def test_what_cannot_be_of_this_machine_is_refused(workspace, link):
 
 
 @pytest.mark.parametrize(
-    "changed",
-    [{"bus_bytes_per_s": 1.0}, {"bus_bytes_per_s": 5e-324}, {"message_bytes": 1e308}, {"message_bytes": 5e-324}],
+    ("changed", "why"),
+    [
+        ({"bus_bytes_per_s": 1.0}, "own.link.too_far"),
+        ({"bus_bytes_per_s": 5e-324}, "own.link.too_far"),
+        ({"message_bytes": 1e308}, "own.link.message_too_large"),
+        ({"message_bytes": 81 * GIB}, "own.link.message_too_large"),
+        ({"message_bytes": 5e-324}, "own.link.too_far"),
+    ],
 )
-def test_what_was_edited_since_it_was_kept_is_passed_over_for_the_one_before(workspace, plan, link, changed):
+def test_what_was_edited_since_it_was_kept_is_passed_over_for_the_one_before(workspace, plan, link, changed, why):
     own = measured(workspace, replace(link, **changed))
     made = own.estimate(plan)
     assert made.own is None
-    assert [remark.values["why"].id for remark in made.remarks if remark.id == PASSED_OVER] == ["own.link.too_far"]
+    assert [remark.values["why"].id for remark in made.remarks if remark.id == PASSED_OVER] == [why]
     assert replace(made, remarks=()) == replace(workspace.estimate(plan), remarks=())
     keep_own(own.home, replace(link, id="89abcdef", date="2026-01-01"))
     assert Workspace(own.home).estimate(plan).own is not None

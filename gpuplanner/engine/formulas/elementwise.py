@@ -72,10 +72,8 @@ def settled(value: Number, number: float) -> Number:
 
 def added(*terms: Number) -> Number:
     """The sum in this order. Terms that are 0 in every way of running are left out: arrays do not go through them."""
-    told = [term for term in terms if isinstance(term, np.ndarray) or term]
-    if not told:
-        return 0.0
-    total = told[0]
-    for term in told[1:]:
-        total = total + term
-    return total
+    total: Number | None = None
+    for term in terms:
+        if isinstance(term, np.ndarray) or term:
+            total = term if total is None else total + term
+    return 0.0 if total is None else total

@@ -4,7 +4,7 @@ A rank holds `dense_parameters` (its share of what every token uses) and `expert
 copied over different groups of ranks, so their states are sharded over different numbers of them.
 """
 
-from gpuplanner.engine.formulas.elementwise import Number, maximum, minimum
+from gpuplanner.engine.formulas.elementwise import Number, added, maximum, minimum
 from gpuplanner.figures import formula
 from gpuplanner.units import Unit
 
@@ -194,15 +194,18 @@ def phase_tensor_bytes(
     update_copy_bytes: Number,
 ) -> Number:
     """Memory that tensors take in one phase: the allocated number."""
-    states = trained_weight_bytes + base_bytes + cast_copy_bytes + held_gradient_bytes + optimizer_state_bytes
-    return (
-        states
-        + kept_activation_bytes
-        + working_bytes
-        + logit_loss_bytes
-        + gathered_bytes
-        + reduce_bucket_bytes
-        + update_copy_bytes
+    return added(
+        trained_weight_bytes,
+        base_bytes,
+        cast_copy_bytes,
+        held_gradient_bytes,
+        optimizer_state_bytes,
+        gathered_bytes,
+        reduce_bucket_bytes,
+        update_copy_bytes,
+        kept_activation_bytes,
+        working_bytes,
+        logit_loss_bytes,
     )
 
 
@@ -236,7 +239,7 @@ def held_share(lost_share: Number, sharded_lost_share: Number, weights_are_shard
 
 @formula(
     Unit.BYTE,
-    "lost_share · (tensor_bytes - trained_weight_bytes - base_bytes - optimizer_state_bytes)",
+    "lost_share · (tensor_bytes - (trained_weight_bytes + base_bytes + optimizer_state_bytes))",
     "PyTorch caching allocator",
 )
 def hole_bytes(
@@ -247,7 +250,7 @@ def hole_bytes(
     optimizer_state_bytes: Number,
 ) -> Number:
     """Memory that the allocator holds without a tensor in it; grows with what comes and goes, not with what stays."""
-    return lost_share * (tensor_bytes - trained_weight_bytes - base_bytes - optimizer_state_bytes)
+    return lost_share * (tensor_bytes - (trained_weight_bytes + base_bytes + optimizer_state_bytes))
 
 
 @formula(Unit.BYTE, "context_bytes + communicator_bytes · (gpus > 1)", "CUDA context with its kernels; NCCL's buffers")
@@ -261,7 +264,7 @@ def process_bytes(
     tensor_bytes: Number, lost_bytes: Number, overhead_bytes: Number, rollout_held_bytes: Number
 ) -> Number:
     """Memory of the whole process on its GPU, with that of a server that generates beside it."""
-    return tensor_bytes + lost_bytes + overhead_bytes + rollout_held_bytes
+    return added(tensor_bytes, lost_bytes, overhead_bytes, rollout_held_bytes)
 
 
 @formula(Unit.BYTE, "tensor_bytes + lost_bytes", "torch.cuda.max_memory_reserved")

@@ -29,6 +29,7 @@ from gpuplanner.engine.training_ranges import memory_spread_of
 from gpuplanner.engine.training_rollout import trainer_gpus
 from gpuplanner.engine.training_run import text_sample
 from gpuplanner.engine.training_software import software_numbers
+from gpuplanner.engine.training_time import step_seconds
 from gpuplanner.engine.training_ways import DEFAULT_MAX_GPUS, TrainingWays, training_ways
 from gpuplanner.engine.verdict import fit_of, usable_figure
 from gpuplanner.units import Unit
@@ -195,19 +196,14 @@ class TrainingSpace:
         layouts = machines[0].layouts
         software = tabled_alike([each.software for each in machines])
         hardware = replace(tabled([each.hardware for each in machines]), gpus=layouts.gpus[rows])
-        numbers = rate_numbers(
-            self._model,
-            software,
-            hardware,
-            taken(layouts.numbers, rows),
-            taken(held.split, rows),
-            taken(held.memory.kept, rows),
-            taken(held.rollout, rows),
-        )
+        numbers = taken(layouts.numbers, rows)
+        part, kept, rollout = taken(held.split, rows), taken(held.memory.kept, rows), taken(held.rollout, rows)
+        step_s = step_seconds(self._model, software, hardware, numbers, part, kept, rollout.seconds)
+        rates = rate_numbers(self._model, software, hardware, numbers, part, step_s)
         shape = len(machines), len(rows)
-        columns = [numbers.tokens_per_s, numbers.time.step, numbers.mfu]
+        columns = [rates.tokens_per_s, step_s, rates.mfu]
         if self._workload.tokens_in_all is not None:
-            columns.append(job_seconds(self._workload.tokens_in_all, numbers.tokens_per_s))
+            columns.append(job_seconds(self._workload.tokens_in_all, rates.tokens_per_s))
         return zip(*(np.broadcast_to(np.asarray(column), shape) for column in columns), strict=True)
 
     def _held(self, ways: _Ways) -> HeldNumbers:
