@@ -6,6 +6,7 @@ from datetime import date
 
 from gpuplanner.acceptance.compatibility import Compatibility
 from gpuplanner.acceptance.promised import Promised
+from gpuplanner.acceptance.thresholds import Thresholds
 from gpuplanner.acceptance.verdicts import Verdict, worst
 from gpuplanner.messages import Message
 from gpuplanner.probe.evidence import Evidence
@@ -16,7 +17,7 @@ MOST_LINES = 12
 
 
 @dataclass(frozen=True, slots=True)
-class CheckRule:
+class CheckRule(Thresholds):
     """The data of a check: where its thresholds come from and what they are. `root`: who can run what it needs.
 
     `tier`: "A", "B", "C" or two of them; `thresholds` by name, in the units that their names say; `codes`: numbers that
@@ -31,9 +32,6 @@ class CheckRule:
     tool: str = ""
     thresholds: Mapping[str, float] = field(default_factory=dict)
     codes: Mapping[str, frozenset[int]] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> float:
-        return self.thresholds[name]
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,18 @@ def _made_by(device: PciDevice, vendors: tuple[str, ...]) -> bool:
     return (device.name or "").startswith(tuple(_VENDOR_NAMES[vendor] for vendor in vendors))
 
 
+def above(evidence: Evidence, device: PciDevice) -> list[PciDevice]:
+    """The bridges over a device up to the root port, nearest first."""
+    by_bus = {each.bus_id: each for each in evidence.pci if each.bus_id}
+    found, seen = list[PciDevice](), {device.bus_id}
+    parent = by_bus.get(device.parent or "")
+    while parent is not None and parent.bus_id not in seen:
+        found.append(parent)
+        seen.add(parent.bus_id)
+        parent = by_bus.get(parent.parent or "")
+    return found
+
+
 def path_matrix(evidence: Evidence) -> PathMatrix | None:
     """The matrix of paths between GPUs, where one was read."""
     return next((matrix for matrix in evidence.matrices if matrix.kind == "path" and matrix.paths), None)

@@ -50,6 +50,14 @@ def diagnosed(*texts: str, promised: Promised = NOTHING, evidence: Evidence | No
     return {finding.id: finding for finding in found}
 
 
+def vllm_begins(tensor_parallel: int, model: str = "Qwen/QwQ-32B") -> str:
+    """The line in which vLLM says over how many GPUs it splits its model."""
+    return (
+        "INFO 01-01 10:00:00 llm_engine.py:249] Initializing an LLM engine (v0.8.2) with config: "
+        f"model='{model}', tensor_parallel_size={tensor_parallel}, max_seq_len=32768\n"
+    )
+
+
 def said(finding: Finding) -> str:
     """Its sentence in English."""
     return ENGLISH.text(finding.cause)

@@ -9,7 +9,7 @@ from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.probe.evidence.measured import Sample
 from gpuplanner.workspace import Workspace
-from tests.acceptance.diagnosed import diagnosed, of_texts, said
+from tests.acceptance.diagnosed import diagnosed, of_texts, said, vllm_begins
 from tests.acceptance.judged import ENGLISH, seen
 
 
@@ -98,12 +98,8 @@ def test_mig_is_told_with_its_slices(case):
 
 def test_cld09_a_model_is_not_split_over_slices():
     text = query(index="0", name="NVIDIA H100 80GB HBM3", mig__mode__current="Enabled")
-    start = (
-        "INFO 01-01 10:00:00 llm_engine.py:249] Initializing an LLM engine (v0.8.2) with config: "
-        "model='m', tensor_parallel_size={}, max_seq_len=4096\n"
-    )
-    assert "split_over_slices" in diagnosed(text, start.format(2))
-    assert "split_over_slices" not in diagnosed(text, start.format(1))
+    assert "split_over_slices" in diagnosed(text, vllm_begins(2))
+    assert "split_over_slices" not in diagnosed(text, vllm_begins(1))
 
 
 def test_cld10_hangs_were_failing_memory_of_one_gpu():

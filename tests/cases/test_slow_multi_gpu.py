@@ -6,7 +6,7 @@ from gpuplanner.acceptance.diagnosis import Certainty
 from gpuplanner.acceptance.promising import of_gpus
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.measured import Bandwidth
-from tests.acceptance.diagnosed import diagnosed, said
+from tests.acceptance.diagnosed import diagnosed, said, vllm_begins
 from tests.acceptance.judged import ENGLISH, seen
 
 HEAD = (
@@ -214,14 +214,10 @@ def test_com16_a_card_in_four_lanes_holds_back_the_pair():
 def test_com19_tensor_parallelism_over_more_gpus_than_links_join():
     names = [f"GPU{at}" for at in range(4)]
     paths = matrix(names, "X NV12 SYS SYS", "NV12 X SYS SYS", "SYS SYS X NV12", "SYS SYS NV12 X")
-    start = (
-        "INFO 01-01 10:00:00 llm_engine.py:249] Initializing an LLM engine (v0.8.2) with config: "
-        "model='Qwen/QwQ-32B', tensor_parallel_size={}, max_seq_len=32768\n"
-    )
-    found = diagnosed(paths, start.format(4))
+    found = diagnosed(paths, vllm_begins(4))
     assert "4 GPUs while NVLink joins 2" in said(found["tensor_parallel_too_wide"])
     assert "replicas" in ENGLISH.text(found["tensor_parallel_too_wide"].fix)
-    assert "tensor_parallel_too_wide" not in diagnosed(paths, start.format(2))
+    assert "tensor_parallel_too_wide" not in diagnosed(paths, vllm_begins(2))
 
 
 def test_com22_a_processor_in_four_numa_nodes():

@@ -1,13 +1,14 @@
 """Networks: interfaces, InfiniBand and RoCE ports, EFA, and whether adapters reach GPU memory by the shortest way."""
 
 import re
+from collections.abc import Sequence
 
 from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
 from gpuplanner.acceptance.compatibility import version_of
 from gpuplanner.acceptance.gpu_traits import is_guest
 from gpuplanner.acceptance.saying import not_read, text
 from gpuplanner.acceptance.verdicts import Verdict
-from gpuplanner.messages import msg
+from gpuplanner.messages import Message, msg
 from gpuplanner.probe.evidence.paths import IbPort
 from gpuplanner.units import percent
 
@@ -101,40 +102,23 @@ def ports(asked: Asked) -> Judgement | None:
     down = [port for port in found if not _is_up(port)]
     up = [port for port in found if _is_up(port)]
     measured = text(", ".join(f"{port.adapter} {port.state or '?'} {_bits(port.bit_per_s)}" for port in found[:8]))
+    enough = bool(wanted) and len(up) >= (wanted or 0)
     fabric = [port for port in down if (port.link_layer or "InfiniBand") == "InfiniBand"]
-    do, ask = msg("check.do.ib"), msg("check.ask.ib")
-    if wanted and len(up) < wanted:
-        return Judgement(
-            Verdict.FAIL,
-            msg("check.ib.fewer", count=len(up)),
-            expected,
-            measured,
-            do,
-            ask,
-            lines_of(down or found, "state", "physical_state", "adapter"),
-        )
-    if fabric and not (wanted and len(up) >= wanted):
-        return Judgement(
-            Verdict.FAIL,
-            msg("check.ib.down", count=len(fabric)),
-            expected,
-            measured,
-            do,
-            ask,
-            lines_of(fabric, "state", "physical_state", "adapter"),
-        )
+
+    def wrong(verdict: Verdict, reason: Message, shown: Sequence[IbPort], *fields: str) -> Judgement:
+        do, ask = msg("check.do.ib"), msg("check.ask.ib")
+        return Judgement(verdict, reason, expected, measured, do, ask, lines_of(shown, *fields, "adapter"))
+
+    if wanted and not enough:
+        fewer = msg("check.ib.fewer", count=len(up))
+        return wrong(Verdict.FAIL, fewer, down or found, "state", "physical_state")
+    if fabric and not enough:
+        return wrong(Verdict.FAIL, msg("check.ib.down", count=len(fabric)), fabric, "state", "physical_state")
     rates = [port.bit_per_s for port in up if port.bit_per_s and (port.link_layer or "InfiniBand") == "InfiniBand"]
     if rates and min(rates) < max(rates):
+        expected = text(_bits(max(rates)))
         slow = [port for port in up if port.bit_per_s == min(rates)]
-        return Judgement(
-            Verdict.WARN,
-            msg("check.ib.uneven"),
-            text(_bits(max(rates))),
-            measured,
-            do,
-            ask,
-            lines_of(slow, "bit_per_s", "adapter"),
-        )
+        return wrong(Verdict.WARN, msg("check.ib.uneven"), slow, "bit_per_s")
     worn = [
         port
         for port in found
@@ -142,19 +126,10 @@ def ports(asked: Asked) -> Judgement | None:
         or any((port.counters or {}).get(name, 0) > 0 for name in _WORSE[1:])
     ]
     if worn:
-        return Judgement(
-            Verdict.WARN, msg("check.ib.errors"), None, measured, do, ask, lines_of(worn, "counters", "adapter")
-        )
+        expected = None
+        return wrong(Verdict.WARN, msg("check.ib.errors"), worn, "counters")
     if down:
-        return Judgement(
-            Verdict.WARN,
-            msg("check.ib.down", count=len(down)),
-            expected,
-            measured,
-            do,
-            ask,
-            lines_of(down, "state", "adapter"),
-        )
+        return wrong(Verdict.WARN, msg("check.ib.down", count=len(down)), down, "state")
     return Judgement(
         Verdict.PASS, msg("check.ib.all_up"), expected, measured, lines=lines_of(found, "state", "adapter")
     )

@@ -3,18 +3,32 @@
 import re
 
 from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
-from gpuplanner.acceptance.gpu_traits import gpus_on_bus, is_data_centre
+from gpuplanner.acceptance.gpu_traits import above, gpus_on_bus, is_data_centre
 from gpuplanner.acceptance.saying import absence, absent, each_gpu, of_all, text
 from gpuplanner.acceptance.verdicts import Verdict, worst
-from gpuplanner.messages import msg
+from gpuplanner.messages import Message, msg
 from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.probe.evidence.measured import Bandwidth
-from gpuplanner.probe.evidence.paths import PciDevice
+from gpuplanner.probe.evidence.record import Seen
 
 _HALF = 8
 _HALF_IS_USUAL = re.compile(r"\b(?:T4|A10G|L40S)\b")
 """Boards that clouds sell in slots of eight lanes, which DCGM tolerates."""
 _QUERY = "nvidia-smi -q | grep -A14 'GPU Link Info'"
+
+
+def _worse(
+    reason: Message, expected: Message, measured: Message, lines: tuple[Seen, ...], *, warn: bool = False
+) -> Judgement:
+    """A link that does less than card and slot can, or has errors: the card wants to be seated again."""
+    verdict = Verdict.WARN if warn else Verdict.FAIL
+    return Judgement(verdict, reason, expected, measured, msg("check.do.reseat"), msg("check.ask.pcie"), lines)
+
+
+def _slot(reason: Message, expected: Message, measured: Message, lines: tuple[Seen, ...]) -> Judgement:
+    """A slot that can do less than the card: it wants another one."""
+    do, ask = msg("check.do.other_slot"), msg("check.ask.pcie")
+    return Judgement(Verdict.WARN, reason, expected, measured, do, ask, lines)
 
 
 def width(asked: Asked) -> Judgement | None:
@@ -29,25 +43,10 @@ def width(asked: Asked) -> Judgement | None:
             return absent(absence(gpu, "pcie_width_current", "pcie_width_max"), _QUERY)
         measured = text(f"×{now}")
         if now < most:
-            return Judgement(
-                Verdict.WARN if now >= _HALF and _HALF_IS_USUAL.search(gpu.name or "") else Verdict.FAIL,
-                msg("check.pcie.narrow"),
-                text(f"×{most}"),
-                measured,
-                msg("check.do.reseat"),
-                msg("check.ask.pcie"),
-                lines,
-            )
+            usual = now >= _HALF and _HALF_IS_USUAL.search(gpu.name or "")
+            return _worse(msg("check.pcie.narrow"), text(f"×{most}"), measured, lines, warn=bool(usual))
         if lanes is not None and most < lanes:
-            return Judgement(
-                Verdict.WARN,
-                msg("check.pcie.narrow_slot"),
-                text(f"×{lanes}"),
-                measured,
-                msg("check.do.other_slot"),
-                msg("check.ask.pcie"),
-                lines,
-            )
+            return _slot(msg("check.pcie.narrow_slot"), text(f"×{lanes}"), measured, lines)
         return Judgement(Verdict.PASS, msg("check.as_expected"), text(f"×{most}"), measured, lines=lines)
 
     found = each_gpu(asked.evidence.gpus, one, _QUERY)
@@ -61,18 +60,13 @@ def width(asked: Asked) -> Judgement | None:
 
 def _by_bus(asked: Asked) -> Judgement | None:
     """The same from the PCI tree: of each GPU and of the bridges above it, of which the narrowest counts."""
-    above = {device.bus_id: device for device in asked.evidence.pci}
-
-    def chain(device: PciDevice) -> list[PciDevice]:
-        links, seen = [device], {device.bus_id}
-        while (parent := above.get(links[-1].parent)) is not None and parent.bus_id not in seen:
-            links.append(parent)
-            seen.add(parent.bus_id)
-        return links
-
     found = []
     for gpu in gpus_on_bus(asked.evidence):
-        links = [each for each in chain(gpu) if each.link_width is not None and each.link_width_max is not None]
+        links = [
+            each
+            for each in (gpu, *above(asked.evidence, gpu))
+            if each.link_width is not None and each.link_width_max is not None
+        ]
         if not links or links[0] is not gpu:
             continue
         most = gpu.link_width_max or 0
@@ -81,15 +75,7 @@ def _by_bus(asked: Asked) -> Judgement | None:
         lines = lines_of(narrow or [gpu], "link_width", "link_width_max")
         expected, measured = text(f"×{most}"), text(f"×{narrowest.link_width}")
         judgement = (
-            Judgement(
-                Verdict.FAIL,
-                msg("check.pcie.narrow"),
-                expected,
-                measured,
-                msg("check.do.reseat"),
-                msg("check.ask.pcie"),
-                lines,
-            )
+            _worse(msg("check.pcie.narrow"), expected, measured, lines)
             if narrow
             else Judgement(Verdict.PASS, msg("check.as_expected"), expected, measured, lines=lines)
         )
@@ -121,36 +107,12 @@ def generation(asked: Asked) -> Judgement | None:
             # A copy ran: what the link did meanwhile counts, and not what it does when idle.
             now, measured, lines = loaded.pcie_gen, text(loaded.pcie_gen), (*lines_of([loaded], "pcie_gen"), *lines)
             if now < most:
-                return Judgement(
-                    Verdict.FAIL,
-                    msg("check.pcie.slow_under_load"),
-                    expected,
-                    measured,
-                    msg("check.do.reseat"),
-                    msg("check.ask.pcie"),
-                    lines,
-                )
+                return _worse(msg("check.pcie.slow_under_load"), expected, measured, lines)
         moved = (gpu.pcie_received_kib_per_s or 0) + (gpu.pcie_sent_kib_per_s or 0)
         if now < most and moved * 1024 >= asked.rule["busy_mb_per_s"] * 1e6:
-            return Judgement(
-                Verdict.FAIL,
-                msg("check.pcie.slow_under_load"),
-                expected,
-                measured,
-                msg("check.do.reseat"),
-                msg("check.ask.pcie"),
-                lines,
-            )
+            return _worse(msg("check.pcie.slow_under_load"), expected, measured, lines)
         if card is not None and most < card:
-            return Judgement(
-                Verdict.WARN,
-                msg("check.pcie.slow_slot"),
-                text(card),
-                text(most),
-                msg("check.do.other_slot"),
-                msg("check.ask.pcie"),
-                lines,
-            )
+            return _slot(msg("check.pcie.slow_slot"), text(card), text(most), lines)
         if now < most:
             return Judgement(Verdict.PASS, msg("check.pcie.idle"), expected, measured, lines=lines)
         return Judgement(Verdict.PASS, msg("check.as_expected"), expected, measured, lines=lines)
@@ -163,15 +125,9 @@ def replays(asked: Asked) -> Judgement | None:
     warn_above = asked.rule["warn_above"]
     errors = [event for event in asked.evidence.events if event.kind == "aer"]
     if errors:
-        return Judgement(
-            Verdict.WARN,
-            msg("check.pcie.aer", count=sum(event.count for event in errors)),
-            text(0),
-            text(sum(event.count for event in errors)),
-            msg("check.do.reseat"),
-            msg("check.ask.pcie"),
-            lines_of(errors, "kind", "said"),
-        )
+        count = sum(event.count for event in errors)
+        lines = lines_of(errors, "kind", "said")
+        return _worse(msg("check.pcie.aer", count=count), text(0), text(count), lines, warn=True)
 
     def one(gpu: Gpu) -> Judgement | None:
         value, expected = gpu.pcie_replays, text(f"≤ {warn_above:.0f}")

@@ -8,6 +8,8 @@ from gpuplanner.acceptance.check import Judgement
 from gpuplanner.acceptance.checking import Acceptance
 from gpuplanner.acceptance.compatibility import Compatibility
 from gpuplanner.acceptance.promised import NOTHING, Promised
+from gpuplanner.acceptance.saying import text
+from gpuplanner.acceptance.thresholds import Thresholds
 from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.messages import Message, MessageValue
 from gpuplanner.probe.evidence import Evidence
@@ -25,7 +27,7 @@ class Certainty(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class CauseRule:
+class CauseRule(Thresholds):
     """The data of a cause. `explains`: the checks that it can make fail; `judged`: those whose failure is the cause,
     each with the ids of the reasons that count (all where there is none). `thresholds` in the units of their names.
     `confirm`: what to run to see it again; `order`: what counts first among causes that explain as much.
@@ -40,9 +42,6 @@ class CauseRule:
     judged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     thresholds: Mapping[str, float] = field(default_factory=dict)
 
-    def __getitem__(self, name: str) -> float:
-        return self.thresholds[name]
-
 
 @dataclass(frozen=True, slots=True)
 class Looking:
@@ -54,11 +53,13 @@ class Looking:
     promised: Promised = NOTHING
     compatibility: Compatibility = field(default_factory=Compatibility)
 
-    def failed(self, check_id: str) -> Judgement | None:
-        """The judgement of a check that failed or warned."""
+    def failed(self, check_id: str, *reasons: str) -> Judgement | None:
+        """The judgement of a check that failed or warned; with `reasons` only where it is for one of them."""
         results = self.acceptance.results if self.acceptance else ()
         found = next((result.judgement for result in results if result.id == check_id), None)
-        return found if found is not None and found.verdict in {Verdict.FAIL, Verdict.WARN} else None
+        if found is None or found.verdict not in {Verdict.FAIL, Verdict.WARN}:
+            return None
+        return found if not reasons or found.reason.id in reasons else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +100,8 @@ class Finding:
     ask: Message | None
     source: str
     explains: tuple[str, ...] = ()
+
+
+def said(value: Message | None) -> Message:
+    """A value of a judgement as it goes into a sentence, a dash where it has none."""
+    return value if value is not None else text("–")

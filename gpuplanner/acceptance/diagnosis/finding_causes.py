@@ -6,9 +6,8 @@ from gpuplanner.acceptance.check import Judgement
 from gpuplanner.acceptance.checking import Acceptance
 from gpuplanner.acceptance.compatibility import Compatibility
 from gpuplanner.acceptance.diagnosis.causes import causes
-from gpuplanner.acceptance.diagnosis.finding import CauseRule, Finding, Looking, Signs
+from gpuplanner.acceptance.diagnosis.finding import CauseRule, Finding, Looking, Signs, said
 from gpuplanner.acceptance.promised import Promised
-from gpuplanner.acceptance.saying import text
 from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.messages import Message, msg
 from gpuplanner.probe.evidence import Evidence
@@ -46,8 +45,8 @@ def judged(looking: Looking) -> Signs | None:
         if judgement is None or (reasons and not set(reasons) & set(_reasons(judgement))):
             continue
         values = {
-            "measured": judgement.measured or text("–"),
-            "expected": judgement.expected or text("–"),
+            "measured": said(judgement.measured),
+            "expected": said(judgement.expected),
             "said": judgement.reason,
         }
         return Signs(looking.rule.certainty, judgement.lines, values, fix=judgement.do, ask=judgement.ask)

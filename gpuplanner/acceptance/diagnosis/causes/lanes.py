@@ -1,8 +1,8 @@
 """PCIe links that are narrower than card and slot allow, the hop that narrows them, and cards of unlike widths."""
 
 from gpuplanner.acceptance.check import lines_of
-from gpuplanner.acceptance.diagnosis.finding import Cause, Certainty, Looking, Signs
-from gpuplanner.acceptance.gpu_traits import gpus_on_bus
+from gpuplanner.acceptance.diagnosis.finding import Cause, Certainty, Looking, Signs, said
+from gpuplanner.acceptance.gpu_traits import above, gpus_on_bus
 from gpuplanner.acceptance.saying import label, named, text
 from gpuplanner.messages import msg
 from gpuplanner.probe.evidence import Evidence
@@ -11,18 +11,6 @@ from gpuplanner.probe.evidence.paths import PciDevice
 
 _SHORT_BUS = 7
 """Characters of "10:1C.0", which tools print with domains of no, four or eight digits."""
-
-
-def above(evidence: Evidence, device: PciDevice) -> list[PciDevice]:
-    """The bridges over a device up to the root port, nearest first."""
-    by_bus = {each.bus_id: each for each in evidence.pci if each.bus_id}
-    found, seen = list[PciDevice](), {device.bus_id}
-    parent = by_bus.get(device.parent or "")
-    while parent is not None and parent.bus_id not in seen:
-        found.append(parent)
-        seen.add(parent.bus_id)
-        parent = by_bus.get(parent.parent or "")
-    return found
 
 
 def _on_bus(evidence: Evidence, gpu: Gpu) -> PciDevice | None:
@@ -142,7 +130,7 @@ def slow_port(looking: Looking) -> Signs | None:
     return Signs(
         Certainty.LIKELY,
         judgement.lines,
-        {"rate": judgement.measured or text("–"), "most": judgement.expected or text("–")},
+        {"rate": said(judgement.measured), "most": said(judgement.expected)},
         sentence="generation",
         fix=judgement.do,
         ask=judgement.ask,

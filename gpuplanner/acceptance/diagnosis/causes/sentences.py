@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 from gpuplanner.acceptance.check import lines_of
-from gpuplanner.acceptance.diagnosis.finding import Cause, Certainty, Looking, Signs
+from gpuplanner.acceptance.diagnosis.finding import Cause, Certainty, Looking, Signs, said
 from gpuplanner.acceptance.gpu_traits import is_data_centre
 from gpuplanner.acceptance.saying import text
 from gpuplanner.messages import Message, msg
@@ -37,8 +37,8 @@ def manager_version(looking: Looking) -> Signs | None:
             {"own": text(own), "driver": text(driver)},
             ask=msg("check.ask.fabric"),
         )
-    judgement = looking.failed("fabric.fm")
-    if judgement is None or judgement.reason.id != "check.fabric.other_version":
+    judgement = looking.failed("fabric.fm", "check.fabric.other_version")
+    if judgement is None:
         return None
     software = looking.evidence.software
     own = (software.fabric_manager_version if software else None) or str(
@@ -57,12 +57,12 @@ def manager_version(looking: Looking) -> Signs | None:
 
 def no_code(looking: Looking) -> Signs | None:
     """The installed PyTorch has no code for the GPU: by its versions, or as it says itself; with the wheel to pick."""
-    judgement = looking.failed("drv.branch")
-    if judgement is not None and judgement.reason.id == "check.driver.no_code":
+    judgement = looking.failed("drv.branch", "check.driver.no_code")
+    if judgement is not None:
         return Signs(
             Certainty.SHOWN,
             judgement.lines,
-            {"measured": judgement.measured or text("–"), "capability": judgement.expected or text("–")},
+            {"measured": said(judgement.measured), "capability": said(judgement.expected)},
             fix=judgement.do,
         )
     faults = (
@@ -105,13 +105,13 @@ def forward(looking: Looking) -> Signs | None:
 
 def too_old(looking: Looking) -> Signs | None:
     """The driver is older than the CUDA of what is installed can do with, with the wheel to pick instead."""
-    judgement = looking.failed("drv.branch")
-    if judgement is None or judgement.reason.id != "check.driver.too_old":
+    judgement = looking.failed("drv.branch", "check.driver.too_old")
+    if judgement is None:
         return None
     return Signs(
         Certainty.SHOWN,
         judgement.lines,
-        {"measured": judgement.measured or text("–"), "expected": judgement.expected or text("–")},
+        {"measured": said(judgement.measured), "expected": said(judgement.expected)},
         fix=_wheel(looking) or judgement.do,
         sentence="cause" if judgement.expected else "said",
     )
@@ -133,8 +133,7 @@ def workers(looking: Looking) -> Signs | None:
 def shared_memory(looking: Looking) -> Signs | None:
     """`/dev/shm` is too small: by the workers' death, or by its size."""
     faults = _saying(looking, "out of shared memory")
-    judgement = looking.failed("shm")
-    small = judgement if judgement and judgement.reason.id in {"check.shm.docker", "check.shm.small"} else None
+    small = looking.failed("shm", "check.shm.docker", "check.shm.small")
     if faults:
         return Signs(
             Certainty.SHOWN,

@@ -5,7 +5,7 @@ from statistics import median
 
 from gpuplanner.acceptance.check import lines_of
 from gpuplanner.acceptance.checks.operation import HW_SLOWDOWN, HW_THERMAL, POWER_BRAKE, SW_POWER, SW_THERMAL
-from gpuplanner.acceptance.diagnosis.finding import Cause, Certainty, Looking, Signs
+from gpuplanner.acceptance.diagnosis.finding import Cause, Certainty, Looking, Signs, said
 from gpuplanner.acceptance.saying import label, named, text
 from gpuplanner.messages import msg
 from gpuplanner.probe.evidence.measured import Sample
@@ -38,7 +38,7 @@ def heat(looking: Looking) -> Signs | None:
     software, more = _held(looking, SW_THERMAL)
     gpus = hardware or software
     judgement = looking.failed("temp")
-    if not gpus and (judgement is None or judgement.reason.id != "check.temp.at_limit"):
+    if not gpus and looking.failed("temp", "check.temp.at_limit") is None:
         return None
     shown = (*lines, *more, *(judgement.lines if judgement else ()))
     return Signs(
@@ -70,12 +70,12 @@ def brake(looking: Looking) -> Signs | None:
 
 def capped(looking: Looking) -> Signs | None:
     """The platform caps the draw far below the limit that the GPU reports."""
-    judgement = looking.failed("power.limit")
-    if judgement is not None and judgement.reason.id == "check.power.capped":
+    judgement = looking.failed("power.limit", "check.power.capped")
+    if judgement is not None:
         return Signs(
             Certainty.SHOWN,
             judgement.lines,
-            {"draw": judgement.measured or text("–"), "limit": judgement.expected or text("–")},
+            {"draw": said(judgement.measured), "limit": said(judgement.expected)},
             fix=judgement.do,
             ask=judgement.ask,
         )

@@ -80,8 +80,8 @@ def _wears(gpu: Gpu, most_rows: float) -> bool:
 
 def other(looking: Looking) -> Signs | None:
     """Codes of the GPU, its links or its firmware that are neither its memory nor its bus."""
-    judgement = looking.failed("xid")
-    if judgement is None or judgement.reason.id != "check.xid.serious":
+    judgement = looking.failed("xid", "check.xid.serious")
+    if judgement is None:
         return None
     known = _MEMORY | _REPLACE | {_OFF_BUS}
     events = [event for event in looking.evidence.events if event.kind == "xid" and event.code not in known]
