@@ -14,6 +14,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from gpuplanner.messages import InputError, msg, on_one_line, shortened
+from gpuplanner.probe.nsight import summary
+from gpuplanner.probe.nsight.database import MAGIC
 from gpuplanner.probe.output import LARGEST_BYTES, Output
 from gpuplanner.probe.recording import is_recording, read_recording
 
@@ -37,6 +39,8 @@ def outputs_of(path: Path) -> list[Output]:
             start = stream.read(tarfile.BLOCKSIZE)
         if start.startswith((_ZIP, _GZIP, _XZ, _BZ2)) or _begins_a_tar(start):
             return _limited(_archive(path, start), name)
+        if start.startswith(MAGIC):
+            return outputs_in(summary.of_file(path).encode(), path.name)
         with path.open("rb") as stream:
             return outputs_in(stream.read(LARGEST_BYTES + 1), path.name)
     except FileNotFoundError:
@@ -49,8 +53,13 @@ def outputs_of(path: Path) -> list[Output]:
 
 
 def outputs_in(content: bytes, name: str) -> list[Output]:
-    """The outputs of one file's content; of a recording one for each of its commands. Raises InputError."""
+    """The outputs of one file's content; of a recording one for each of its commands. Raises InputError.
+
+    Of an export of Nsight Systems, which is a database, the output is its summary.
+    """
     name = shortened(on_one_line(name), 120)
+    if content.startswith(MAGIC):
+        return [Output.of(summary.of_bytes(content), name)]
     if content[:40].lstrip(b"\xef\xbb\xbf \n").startswith(b'{"format":"gpurun/'):
         text = content.decode("utf-8-sig", "replace")
         if is_recording(text):
@@ -78,7 +87,10 @@ def _folder(path: Path) -> Iterator[tuple[str, bytes]]:
         if inside.is_symlink() or not inside.is_file():
             continue
         with inside.open("rb") as stream:
-            yield inside.relative_to(path).as_posix(), stream.read(LARGEST_BYTES + 1)
+            content = stream.read(LARGEST_BYTES + 1)
+        if content.startswith(MAGIC):
+            content = summary.of_file(inside).encode()
+        yield inside.relative_to(path).as_posix(), content
 
 
 class _Unpacked(io.RawIOBase):
