@@ -103,11 +103,13 @@ def _inspect(parser: Parser, text: Text) -> None:
 def _probe(parser: Parser, text: Text) -> None:
     parser.add_argument("target", nargs="?", metavar="TARGET", help=text("cli.help.probe_target"))
     parser.add_argument("--test", action="store_true", help=text("cli.help.probe_test"))
-    parser.add_argument("--commands", action="store_true", help=text("cli.help.probe_commands"))
+    parser.add_argument("--commands", "--show", action="store_true", help=text("cli.help.probe_commands"))
     parser.add_argument("--save", type=Path, metavar="FILE", help=text("cli.help.probe_save"))
-    parser.add_argument("--tier", choices=("a", "b"), default="a", help=text("cli.help.probe_tier"))
+    parser.add_argument("--tier", choices=("a", "b", "c"), default="a", help=text("cli.help.probe_tier"))
     parser.add_argument("--only", action="append", default=[], metavar="STEP", help=text("cli.help.probe_only"))
     parser.add_argument("--disk", action="append", default=[], metavar="FOLDER", help=text("cli.help.probe_disk"))
+    parser.add_argument("--fio", metavar="FOLDER", help=text("cli.help.probe_fio"))
+    parser.add_argument("--own", action="append", default=[], metavar="COMMAND", help=text("cli.help.probe_own"))
     parser.add_argument("--yes", action="store_true", help=text("cli.help.probe_yes"))
     parser.add_argument("--even-if-busy", action="store_true", help=text("cli.help.probe_even_if_busy"))
     parser.add_argument("--no-history", action="store_true", help=text("cli.help.no_history"))
@@ -150,6 +152,12 @@ def _runs_diff(parser: Parser, text: Text) -> None:
 def _runs_remove(parser: Parser, text: Text) -> None:
     parser.add_argument("id", type=_count, metavar="RUN", help=text("cli.help.runs_id"))
     parser.add_argument("--undo", action="store_true", help=text("cli.help.runs_undo"))
+
+
+def _rates(parser: Parser, text: Text) -> None:
+    parser.add_argument("targets", nargs="+", metavar="TARGET|FILE", help=text("cli.help.rates_targets"))
+    parser.add_argument("--expect", metavar="NAME|PLAN", help=text("cli.help.check_expect"))
+    parser.add_argument("--plan", metavar="PLAN", help=text("cli.help.rates_plan"))
 
 
 def _nothing(parser: Parser, text: Text) -> None:
@@ -223,6 +231,7 @@ COMMANDS = (
     Command("inspect", "inspect_command", "inspect_files", _inspect),
     Command("check", "check_command", "check_machine", _check),
     Command("diagnose", "diagnose_command", "diagnose_machine", _diagnose),
+    Command("rates", "rates_command", "rates_of_machine", _rates),
     Command("runs list", "runs_command", "list_runs", _runs_list),
     Command("runs show", "runs_command", "show_run", _runs_show),
     Command("runs diff", "runs_command", "diff_runs", _runs_diff),

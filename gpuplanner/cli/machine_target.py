@@ -19,6 +19,7 @@ from gpuplanner.probe.transports import Began, Event, Lost, Transport
 from gpuplanner.probe.transports.askpass import Answerer, Asked, Question
 from gpuplanner.probe.transports.local import LocalTransport
 from gpuplanner.probe.transports.ssh import SshTransport
+from gpuplanner.probe.transports.ssh_client import Sockets
 
 T = TypeVar("T")
 
@@ -26,11 +27,11 @@ HERE = frozenset({"localhost", ".", "here"})
 """What a person may call this machine; `ssh localhost` is asked for as `user@localhost`."""
 
 
-def transport_to(target: str) -> LocalTransport | SshTransport:
-    """The way to a machine by the name that the command line gives."""
+def transport_to(target: str, sockets: Sockets | None = None) -> LocalTransport | SshTransport:
+    """The way to a machine by the name that the command line gives. `sockets`: one login for several errands."""
     if target in HERE:
         return LocalTransport()
-    return SshTransport(target, _answerer() if sys.stdin is not None and sys.stdin.isatty() else None)
+    return SshTransport(target, _answerer() if sys.stdin is not None and sys.stdin.isatty() else None, sockets)
 
 
 def test_connection(target: str, told: Callable[[StepState], None]) -> bool:

@@ -43,7 +43,7 @@ def measure_machine(options: argparse.Namespace, context: Context) -> int:
             raise InputError(msg("cli.measure.unknown_step", step=shortened(safe(step), 40), steps=", ".join(steps)))
     refuse_existing(options.save)
     print(says_what, file=sys.stderr)
-    if not options.yes and not _agreed(context):
+    if not options.yes and not agreed(context, "cli.measure.ask"):
         return 1
     run, measured = _measured(options, context)
     if options.save:
@@ -58,11 +58,11 @@ def measure_machine(options: argparse.Namespace, context: Context) -> int:
     return 0 if run.whole else 1
 
 
-def _agreed(context: Context) -> bool:
+def agreed(context: Context, question: str) -> bool:
     """Whether the person at the terminal says yes. Raises InputError where there is nobody to ask."""
     if sys.stdin is None or not sys.stdin.isatty():
         raise InputError(msg("cli.measure.needs_yes"))
-    print(context.text("cli.measure.ask"), end=" ", file=sys.stderr, flush=True)
+    print(context.text(question), end=" ", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in _YES
 
 
@@ -99,14 +99,19 @@ def _lines(run: Run, measured: Measured, evidence: Evidence, context: Context) -
         return
     if not run.whole:
         yield context.text("cli.measure.not_whole", target=run.target)
-    of_gpus = [*_bandwidths(evidence, context), *_matrices(evidence, context), *_collectives(evidence, context)]
-    yield from columns([*of_gpus, *_disks(evidence, context), *_channel(evidence, context)])
-    if of_gpus:
+    yield from rate_lines(evidence, context)
+    if evidence.bandwidths or evidence.matrix_rates or evidence.collectives:
         yield context.text("cli.measure.never_run")
     for fault in evidence.faults:
         gpu = "" if fault.gpu_index is None else f"GPU {fault.gpu_index} "
         what = _name(fault.wanted or "", context)
         yield context.text("cli.measure.failed", what=f"{gpu}{what}", said=safe(fault.said or "–"))
+
+
+def rate_lines(evidence: Evidence, context: Context) -> Iterable[str]:
+    """Everything that was measured, a line a rate."""
+    of_gpus = [*_bandwidths(evidence, context), *_matrices(evidence, context), *_collectives(evidence, context)]
+    return columns([*of_gpus, *_disks(evidence, context), *_channel(evidence, context)])
 
 
 def _bandwidths(evidence: Evidence, context: Context) -> Iterable[tuple[str, str, str, str]]:

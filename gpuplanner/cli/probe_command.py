@@ -4,6 +4,7 @@ import argparse
 
 from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.inspect_command import evidence_lines
+from gpuplanner.cli.installed_command import run_tools
 from gpuplanner.cli.kept_runs import keep_run
 from gpuplanner.cli.machine_target import HERE, run_probe, test_connection, transport_to
 from gpuplanner.cli.measure_command import measure_machine
@@ -18,6 +19,11 @@ from gpuplanner.probe.running import read
 
 def probe_machine(options: argparse.Namespace, context: Context) -> int:
     """Probe a machine. Exit code 1 where the way to it broke in between or it was stopped."""
+    if options.tier == "c":
+        return run_tools(options, context)
+    for option, given in (("--fio", options.fio), ("--own", options.own)):
+        if given:
+            raise InputError(msg("cli.installed.for_tier_c", option=option))
     if options.tier == "b":
         return measure_machine(options, context)
     for option, given in (("--only", options.only), ("--disk", options.disk)):

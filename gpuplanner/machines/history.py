@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gpuplanner.messages import InputError, msg
+from gpuplanner.probe.installed.tools import PREFIX
 from gpuplanner.probe.live_session import LiveSession, of_bytes, to_bytes
 from gpuplanner.probe.recording import LARGEST_BYTES, read_recording, written
 from gpuplanner.probe.results import Run
@@ -144,9 +145,9 @@ class RunHistory:
 
 def tiers_of(run: Run) -> str:
     """The tiers that a run was asked for, as one word: what reads, and what measures."""
-    measures = any(id_ == "measure" for id_ in run.asked)
-    reads = any(id_ != "measure" for id_ in run.asked)
-    return ("a" if reads else "") + ("b" if measures else "")
+    tools = {id_ for id_ in run.asked if id_.startswith(PREFIX)}
+    reads = run.asked.keys() - tools - {"measure"}
+    return ("a" if reads else "") + ("b" if "measure" in run.asked else "") + ("c" if tools else "")
 
 
 def _iso(seconds: float) -> str:

@@ -31,11 +31,15 @@ _KEPT = frozenset({"machine", "result", "failed", "without"})
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """How far it is. `what`: a word of `there/measure.py`; `share`: of all steps, 0 to 1."""
+    """How far it is. `what`: a word of `there/measure.py`, or a tool; `share`: of all steps, 0 to 1.
+
+    `said`: the last line that a tool printed; it is a stranger's.
+    """
 
     what: str
     gpu: int | None
     share: float
+    said: str = ""
 
 
 Progress: TypeAlias = Callable[[Measuring], None]

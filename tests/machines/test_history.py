@@ -122,3 +122,5 @@ def test_tiers_are_known_by_what_was_asked() -> None:
     assert tiers_of(a_run()) == "a"
     assert tiers_of(a_run(others={"measure": ("x",)})) == "b"
     assert tiers_of(a_run(others={"nproc": ("nproc",), "measure": ("x",)})) == "ab"
+    assert tiers_of(a_run(others={"installed.fio": ("fio",)})) == "c"
+    assert tiers_of(a_run(others={"nproc": ("nproc",), "installed.fio": ("fio",)})) == "ac"
