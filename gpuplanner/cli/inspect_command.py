@@ -2,13 +2,13 @@
 
 import argparse
 import sys
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context, print_json
-from gpuplanner.messages import InputError, msg
+from gpuplanner.machines.summary import summary
+from gpuplanner.messages import InputError, Message, MessageValue, msg
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.inspecting import Inspection, inspect
 from gpuplanner.probe.output import LARGEST_BYTES, Output
@@ -52,24 +52,13 @@ def _lines(inspection: Inspection, context: Context) -> Iterable[str]:
 
 def evidence_lines(evidence: Evidence, context: Context) -> Iterable[str]:
     """What an evidence has, a line a section."""
-    return (f"  {line}" for line in columns(list(_rows(evidence, context))))
+    rows = [
+        (context.text(row.section), " · ".join(_part(name, value, context) for name, value in row.said))
+        for row in summary(evidence, context.display)
+    ]
+    return (f"  {line}" for line in columns(rows))
 
 
-def _rows(evidence: Evidence, context: Context) -> Iterable[tuple[str, str]]:
-    """A row a section: GPUs by name, of the others how many or what they say."""
-    for name in Evidence.model_fields:
-        section = getattr(evidence, name)
-        if not section or name == "looked_for":
-            continue
-        title = context.text(f"probe.section.{name}")
-        if name == "gpus":
-            yield title, ", ".join(f"{count} × {gpu}" for gpu, count in _named(evidence).items())
-        elif isinstance(section, tuple):
-            yield title, str(len(section))
-        else:
-            read = section.read()
-            yield title, ", ".join(f"{field} {safe(str(value))}" for field, value in list(read.items())[:6])
-
-
-def _named(evidence: Evidence) -> Counter[str]:
-    return Counter(safe(gpu.name or gpu.pci_device_id or gpu.uuid or "?") for gpu in evidence.gpus)
+def _part(name: Message | None, value: MessageValue, context: Context) -> str:
+    said = safe(context.text(msg("check.text", text=value)))
+    return said if name is None else f"{context.text(name)} {said}"

@@ -11,6 +11,7 @@ from gpuplanner.cli.context import Context
 from gpuplanner.cli.machine_target import transport_to, until_interrupted
 from gpuplanner.cli.watch_lines import HELD, header, json_line, row
 from gpuplanner.machines.low_utilization import Cause, explain
+from gpuplanner.machines.no_gpus import no_gpus
 from gpuplanner.probe.telemetry import Mark, Reading, Telemetry, readings, reasons_of
 from gpuplanner.probe.transports import Event, Lost
 from gpuplanner.probe.transports.programs import SAMPLE
@@ -51,7 +52,7 @@ class Watching:
                 print(f"gpuplanner: {self._context.text('liveui.no_xid')}", file=sys.stderr)
             case "without":
                 reason = safe(str(frame.get("reason", "")))
-                print(f"gpuplanner: {self._context.text('cli.watch.no_nvml', reason=reason)}", file=sys.stderr)
+                print(f"gpuplanner: {self._context.text(no_gpus(reason))}", file=sys.stderr)
             case "machine":
                 if not self._as_json:
                     for line in _named(frame):

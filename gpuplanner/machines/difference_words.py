@@ -1,18 +1,17 @@
 """Differences between two runs, and between the GPUs of one machine, as rows to be read. Finds none itself."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpuplanner.acceptance.differences import Change, Difference, differences
 from gpuplanner.acceptance.saying import named
 from gpuplanner.acceptance.unlike import Unlike, unlike
-from gpuplanner.messages import Message, MessageValue, msg, on_one_line, shortened
+from gpuplanner.machines.field_words import as_printed, field_value
+from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.record import Seen
 from gpuplanner.units import Display, Unit, percent, show, show_bytes
 
-_WORD = 80
-"""Characters of a value that a machine printed."""
 _RATES = frozenset({"bandwidths", "matrix_rates", "collectives", "disk_rates"})
 _PATHS = frozenset({"host_to_device", "device_to_host", "device_memory", "device_to_device"})
 _WORSE = frozenset({Change.GONE, Change.GREW, Change.SLOWER})
@@ -68,7 +67,7 @@ def _within(found: Unlike) -> Row:
 
 
 def _where(found: Difference) -> Message:
-    which = _printed(found.which)
+    which = as_printed(found.which)
     if found.section == "gpus" or (found.section == "events" and which):
         return msg("runs.where.gpu", gpu=which)
     if found.section == "nvlinks":
@@ -82,13 +81,13 @@ def _where(found: Difference) -> Message:
 
 def _what(found: Difference) -> Message:
     if found.section in _RATES:
-        words = _printed(found.which).split()
+        words = as_printed(found.which).split()
         if found.section in {"bandwidths", "matrix_rates"}:
             words.remove(_ends(words))
         return _rate(found.section, " ".join(words))
     if found.section == "events":
         known = found.field in {"xid", "sxid"}
-        return msg(f"runs.event.{found.field}") if known else msg("runs.event.other", kind=_printed(found.field))
+        return msg(f"runs.event.{found.field}") if known else msg("runs.event.other", kind=as_printed(found.field))
     if not found.field:
         return msg("runs.field.presence")
     return msg(f"runs.field.{found.field}")
@@ -131,39 +130,16 @@ def _both(section: str, field: str, before: object, after: object) -> tuple[Mess
 
 def _in_full(value: object, field: str) -> str:
     unit = next((name for end, name in (("_mib", "MiB"), ("_bytes", "B")) if field.endswith(end)), "")
-    return f"{value:,.0f} {unit}" if unit and isinstance(value, int | float) else _printed(value)
+    return f"{value:,.0f} {unit}" if unit and isinstance(value, int | float) else as_printed(value)
 
 
 def _shown(section: str, field: str) -> Callable[[object], MessageValue]:
     """How a value of a field is shown: with its unit, or as it was printed."""
 
     def shown(value: object) -> MessageValue:
-        if value is None:
-            return "–"
-        if isinstance(value, bool):
-            return msg("runs.yes") if value else msg("runs.no")
-        if not isinstance(value, int | float):
-            return _printed(value)
-        if section in _RATES:
+        if section in _RATES and isinstance(value, int | float):
             unit = Unit.FLOP_PER_S if section == "matrix_rates" else Unit.BYTE_PER_S
             return str(show(value * (1e12 if section == "matrix_rates" else 1e9), unit, Display()))
-        return _number(value, field)
+        return field_value(field, value)
 
     return shown
-
-
-_UNITS: Mapping[str, str] = {"_mhz": "MHz", "_w": "W", "gb_per_s": "GB/s"}
-
-
-def _number(value: float, field: str) -> str:
-    if field.endswith("_mib"):
-        return str(show_bytes(value * 2**20, Display()))
-    if field.endswith("_bytes"):
-        return str(show_bytes(value, Display()))
-    unit = next((name for end, name in _UNITS.items() if field.endswith(end)), "")
-    number = f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
-    return f"{number} {unit}".strip()
-
-
-def _printed(value: object) -> str:
-    return shortened(on_one_line(str(value)), _WORD) or "–"

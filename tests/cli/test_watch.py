@@ -71,7 +71,7 @@ def test_a_lost_gpu(watch):
 def test_a_machine_without_a_gpu_shows_its_host_and_says_so(watch):
     code, out, err = watch("--seconds", "0.1", sources=())
     assert code == 1
-    assert "No GPU can be read there (no_library)" in err
+    assert "No NVIDIA driver there: libnvidia-ml.so.1 is missing. The host alone is shown." in err
     assert "host" in out.splitlines()[-1]
 
 

@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction, QHideEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from gpuplanner.machines.low_utilization import Explanation, expected_utilization, explain
+from gpuplanner.machines.no_gpus import no_gpus
 from gpuplanner.messages import MessageValue, msg
 from gpuplanner.probe.live_session import LiveSession
 from gpuplanner.probe.telemetry import Mark, reasons_of
@@ -29,7 +30,7 @@ from gpuplanner.ui.machines_place.live.tables import (
     value_rows,
 )
 from gpuplanner.ui.machines_place.live.utilization_card import UtilizationCard
-from gpuplanner.ui.machines_place.live.watching import Watching, nothing_to_read
+from gpuplanner.ui.machines_place.live.watching import Watching
 from gpuplanner.ui.machines_place.shown import Shown
 from gpuplanner.ui.places import Context
 from gpuplanner.ui.probing import Probing
@@ -360,7 +361,7 @@ class LiveCard(QWidget):
         text = self._appearance.text
         said = [text(watching.trouble)] if watching.trouble is not None else []
         if "nvml" in watching.absent:
-            said.append(text(nothing_to_read(watching.absent["nvml"])))
+            said.append(text(no_gpus(watching.absent["nvml"])))
         if "xid" in watching.absent:
             said.append(text("liveui.no_xid"))
         if watching.running and watching.is_empty:

@@ -141,9 +141,3 @@ class Watching:
         if pending in self.pending:
             self.pending.remove(pending)
             self._asked()
-
-
-def nothing_to_read(reason: str) -> Message:
-    """Why no GPU is sampled, in a sentence."""
-    known = {"no_library", "driver_not_loaded", "no_permission"}
-    return msg(f"liveui.no_nvml.{reason}") if reason in known else msg("liveui.no_nvml.other", reason=reason)
