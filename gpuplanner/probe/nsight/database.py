@@ -84,13 +84,22 @@ class Database:
         )
         batches: list[npt.NDArray[np.int64]] = []
         read = 0
-        while batch := cursor.fetchmany(_BATCH):
-            batches.append(np.array(batch, dtype=np.int64))
-            read += len(batch)
+        try:
+            while batch := cursor.fetchmany(_BATCH):
+                batches.append(np.array(batch, dtype=np.int64))
+                read += len(batch)
+        except sqlite3.OperationalError as fault:
+            self._left(table, fault)
         if read > MOST_ROWS:
             self.cut.append(f"after {MOST_ROWS} rows of {table}")
         found = np.concatenate(batches) if batches else np.zeros((0, len(columns)), dtype=np.int64)
         return found[:MOST_ROWS]
+
+    def _left(self, table: str, fault: sqlite3.OperationalError) -> None:
+        """Say that a table was left before its end. Raises the fault where it is not that it took too long."""
+        if fault.sqlite_errorname != "SQLITE_INTERRUPT":
+            raise fault
+        self.cut.append(f"after {LONGEST_S:.0f} s in {table}")
 
     def texts(self, identifiers: Sequence[int]) -> dict[int, str]:
         """What the table of texts says of some of its numbers. Raises sqlite3.Error."""
@@ -130,12 +139,17 @@ class Database:
         if not named:
             return []
         name = f"substr(coalesce({', '.join(named)}, ''), 1, {_LONGEST_TEXT})"
-        rows = self._connection.execute(
-            f'SELECT n.start, n."end", n.globalTid, {name} FROM {table} AS n {joined}'  # noqa: S608 - names of our own
-            " WHERE n.eventType = 59 AND typeof(n.start) = 'integer' AND typeof(n.\"end\") = 'integer'"
-            f' AND typeof(n.globalTid) = \'integer\' AND n.start >= 0 AND n."end" >= n.start AND n."end" < {_LATEST_NS}'
-            f" LIMIT {_MOST_RANGES + 1}"
-        ).fetchall()
+        rows: list[tuple[int, int, int, str]] = []
+        try:
+            rows = self._connection.execute(
+                f'SELECT n.start, n."end", n.globalTid, {name} FROM {table} AS n {joined}'  # noqa: S608 - names of our own
+                " WHERE n.eventType = 59 AND typeof(n.start) = 'integer' AND typeof(n.\"end\") = 'integer'"
+                " AND typeof(n.globalTid) = 'integer' AND n.start >= 0"
+                f' AND n."end" >= n.start AND n."end" < {_LATEST_NS}'
+                f" LIMIT {_MOST_RANGES + 1}"
+            ).fetchall()
+        except sqlite3.OperationalError as fault:
+            self._left(table, fault)
         if len(rows) > _MOST_RANGES:
             self.cut.append(f"after {_MOST_RANGES} rows of {table}")
         return [(int(start), int(end), int(thread), str(name)) for start, end, thread, name in rows[:_MOST_RANGES]]

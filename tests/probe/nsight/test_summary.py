@@ -179,10 +179,13 @@ def test_views_virtual_tables_and_triggers_are_not_run(tmp_path: Path) -> None:
 
 
 def test_an_export_that_takes_long_is_left_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "LONGEST_S", -1.0)
-    monkeypatch.setattr(database, "_STEPS", 10)
-    inspection = inspected(typical(tmp_path / "a.sqlite"))
-    assert [problem.message.id for problem in inspection.problems] == ["probe.nsight.unreadable"]
+    path = tmp_path / "a.sqlite"
+    path.write_bytes(_typical_bytes())
+    monkeypatch.setattr(database, "LONGEST_S", 0.0)
+    monkeypatch.setattr(database, "_STEPS", 2_000)
+    inspection = inspected(path)
+    assert inspection.tool == "nsys"
+    assert inspection.problems[0].message.values["reason"] == "after 0 s in CUPTI_ACTIVITY_KIND_KERNEL"
 
 
 def test_rows_over_the_limit_are_left_out_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
