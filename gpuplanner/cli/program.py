@@ -11,7 +11,7 @@ from gpuplanner.messages import Language, Message, MessageValue, Translator
 NAME = "gpuplanner"
 COMMAND_WORDS = (
     *("catalog", "presets", "estimate", "recommend", "explain", "calibrate", "ask", "validate", "schema"),
-    *("inspect", "probe", "watch", "check", "diagnose", "runs"),
+    *("inspect", "probe", "watch", "check", "diagnose", "rates", "runs"),
 )
 _CALL = re.compile(rf"(?<!-m )(?<![/\\\w]){NAME} (?=(?:{'|'.join(COMMAND_WORDS)})\b)")
 """The program with a command behind it, as messages write it."""

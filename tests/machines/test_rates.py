@@ -191,6 +191,21 @@ def test_a_machine_without_measurements_has_no_charts_and_says_what_is_lacking()
     ]
 
 
+def test_names_that_tools_print_are_short_and_on_one_line():
+    long = "x\x1b[2J\n" * 400
+    rates = (MatrixRate(gpu_index=0, dtype=long, tflop_per_s=1.0, path=long),)
+    drawn = (
+        products(Evidence(matrix_rates=rates), known()),
+        disks(Evidence(disk_rates=(DiskRate(operation=long, gb_per_s=1.0, path=long),)), known()),
+        host_copies(Evidence(bandwidths=copies("host_to_device", {0: 1.0}, method=long)), known()),
+    )
+    for chart in drawn:
+        [line] = lines(chart, Role.MEASURED)
+        for word in (*(chart.labels if chart else ()), line.source):
+            assert len(str(word)) <= 41
+            assert str(word).isprintable()
+
+
 def test_many_odd_ones_share_a_line():
     curves = {f"GPU {at}": [(1.0, 100.0)] for at in range(12)}
     curves |= {f"GPU {at}": [(1.0, 90.0 - at)] for at in range(12, 20)}

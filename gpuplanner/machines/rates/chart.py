@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
 
-from gpuplanner.messages import Message, MessageValue, msg
+from gpuplanner.messages import Message, MessageValue, msg, on_one_line, shortened
 
 _MOST_ODD = 3
 """Things that are unlike the others and get a line of their own; more of them share one."""
+
+_LONGEST_NAME = 40
+"""Characters of a name that a tool printed."""
 
 
 class Across(StrEnum):
@@ -48,6 +51,11 @@ class Line:
     role: Role
     points: tuple[Point, ...]
     source: MessageValue = ""
+
+    @property
+    def is_span(self) -> bool:
+        """Whether it says between which places at one height something of a plan lies, and no points of their own."""
+        return self.role is Role.PLANNED and len(self.points) == 2 and self.points[0].y == self.points[1].y
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +126,11 @@ def _together(curves: Sequence[Sequence[tuple[float, float]]]) -> Line:
         for x, values in sorted(at.items())
     )
     return Line("", Role.MEASURED, points)
+
+
+def foreign(text: str) -> str:
+    """A name that a tool printed, on one line and short."""
+    return shortened(on_one_line(text), _LONGEST_NAME)
 
 
 def listed(names: Sequence[MessageValue]) -> MessageValue:

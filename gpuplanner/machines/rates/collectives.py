@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from gpuplanner.acceptance.expected_rates import is_all_reduce, of_all_reduce
-from gpuplanner.machines.rates.chart import Across, Line, Point, RateChart, Role
+from gpuplanner.machines.rates.chart import Across, Line, Point, RateChart, Role, foreign
 from gpuplanner.machines.rates.engine_rates import all_reduce
 from gpuplanner.machines.rates.known import Known
-from gpuplanner.messages import Message, msg, on_one_line, shortened
+from gpuplanner.messages import Message, msg
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.measured import CollectiveRun
 from gpuplanner.units import percent
@@ -81,7 +81,7 @@ def _by_engine(ranks: int | None, nodes: int, measured: Sequence[Line], known: K
 
 def _measured(run: CollectiveRun, number: int) -> Line:
     """`number`: of the run among several, from 1; 0 where it is the only one."""
-    version = f"NCCL {shortened(on_one_line(run.nccl_version), 20)}" if run.nccl_version else "nccl-tests"
+    version = f"NCCL {foreign(run.nccl_version)}" if run.nccl_version else "nccl-tests"
     name = msg("rates.line.run", number=number) if number else msg("rates.line.measured")
     return Line(name, Role.MEASURED, tuple(Point(x, y) for x, y in sorted(_sizes(run).items())), version)
 

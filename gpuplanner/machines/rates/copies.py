@@ -12,7 +12,7 @@ from gpuplanner.acceptance.expected_rates import (
     of_memory,
     of_pair,
 )
-from gpuplanner.machines.rates.chart import Across, Line, Point, RateChart, Role, alike, gpus_named
+from gpuplanner.machines.rates.chart import Across, Line, Point, RateChart, Role, alike, foreign, gpus_named
 from gpuplanner.machines.rates.engine_rates import memory
 from gpuplanner.machines.rates.known import Known
 from gpuplanner.messages import Message, MessageValue, msg
@@ -211,7 +211,7 @@ def _counts(row: Bandwidth, way: _Copies) -> bool:
 def _methods(rows: Iterable[Bandwidth]) -> str:
     """Which tools measured it."""
     found = dict.fromkeys(row.tool or row.method or "" for row in rows)
-    return ", ".join(name.replace("_", " ") for name in found if name)
+    return foreign(", ".join(name.replace("_", " ") for name in found if name))
 
 
 def _as_printed(row: Bandwidth) -> float | None:

@@ -1,6 +1,6 @@
 """The chart of what disks read and write. Measures and judges nothing."""
 
-from gpuplanner.machines.rates.chart import Across, Line, Point, RateChart, Role
+from gpuplanner.machines.rates.chart import Across, Line, Point, RateChart, Role, foreign
 from gpuplanner.machines.rates.known import Known
 from gpuplanner.messages import Message, msg
 from gpuplanner.probe.evidence import Evidence
@@ -30,7 +30,7 @@ def disks(evidence: Evidence, known: Known) -> RateChart | None:
             msg("rates.line.measured"),
             Role.MEASURED,
             tuple(Point(at[name], rate.gb_per_s or 0.0, name=name) for name, rate in jobs.items()),
-            ", ".join(dict.fromkeys(rate.path or "" for rate in jobs.values() if rate.path)),
+            foreign(", ".join(dict.fromkeys(rate.path or "" for rate in jobs.values() if rate.path))),
         )
     ]
     absent: list[Message] = []
@@ -52,7 +52,7 @@ def is_read_in_a_row(rate: DiskRate) -> bool:
 
 def _job(rate: DiskRate) -> str:
     operation = rate.operation or rate.job or "?"
-    return f"{operation} {_block(rate.block_bytes)}".strip()
+    return foreign(f"{operation} {_block(rate.block_bytes)}".strip())
 
 
 def _block(size: float | None) -> str:

@@ -11,6 +11,7 @@ from gpuplanner.engine.machines import bare, networked
 from gpuplanner.engine.ranges import Spread
 from gpuplanner.engine.validation.matrices import Shape, kind_of
 from gpuplanner.facts import MissingFactError
+from gpuplanner.machines.rates.chart import foreign
 from gpuplanner.messages import InputError, Message, msg
 
 USUAL_SIDE = 8192
@@ -32,7 +33,7 @@ def product(
     gpu: Gpu, efficiencies: Efficiencies, dtype: str, peak_tflop_per_s: float, sides: tuple[int, int, int] | None
 ) -> Ranged | Message:
     """What one product of a format reaches, or why the engine cannot tell. `sides`: rows, columns, depth."""
-    uncalibrated = msg("rates.absent.no_calibration", dtype=dtype.upper())
+    uncalibrated = msg("rates.absent.no_calibration", dtype=foreign(dtype.upper()))
     # The calibration of 32 bits is of the tensor cores, which multiply in TF32.
     if dtype in {"fp32", "fp64"}:
         return uncalibrated

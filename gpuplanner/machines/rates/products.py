@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from gpuplanner.acceptance.expected_rates import fastest_products, is_own_kernel, of_product
-from gpuplanner.machines.rates.chart import Across, Line, Point, RateChart, Role
+from gpuplanner.machines.rates.chart import Across, Line, Point, RateChart, Role, foreign
 from gpuplanner.machines.rates.engine_rates import product
 from gpuplanner.machines.rates.known import Known
 from gpuplanner.messages import Message, MessageValue, msg
@@ -110,11 +110,11 @@ def _sides(dtype: str, measured: Sequence[MatrixRate]) -> tuple[int, int, int] |
 
 
 def _paths(rates: Sequence[MatrixRate]) -> str:
-    return ", ".join(dict.fromkeys((rate.path or "").replace("_", " ") for rate in rates if rate.path))
+    return foreign(", ".join(dict.fromkeys((rate.path or "").replace("_", " ") for rate in rates if rate.path)))
 
 
 def _called(dtype: str) -> str:
-    return dtype.upper()
+    return foreign(dtype.upper())
 
 
 def _place(dtype: str) -> tuple[int, str]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from gpuplanner.acceptance.expected_rates import is_all_reduce
 from gpuplanner.acceptance.promised import Promised
 from gpuplanner.acceptance.rules import read_rules
+from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.machines.rates.chart import RateChart, Rates
 from gpuplanner.machines.rates.collectives import all_reduces
@@ -17,14 +18,16 @@ from gpuplanner.machines.rates.utilization import Seen, of_samples, utilization
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.paths import shipped
 from gpuplanner.probe.evidence import Evidence
-from gpuplanner.workload.plan import Plan
+from gpuplanner.workload.plan import MachineChoice, Plan
 from gpuplanner.workspace import Workspace
 
 _PATHS = frozenset({"host_to_device", "device_to_host", "device_memory", "device_to_device"})
 
 
 def known_of(workspace: Workspace, evidence: Evidence, promised: Promised, plan: Plan | None = None) -> Known:
-    """What the rates are held against. `promised`: as the checks take it; `plan`: whose operators are drawn."""
+    """What the rates are held against. `promised`: as the checks take it; `plan`: whose operators are drawn, on the
+    machine at hand where it names none.
+    """
     gpus = workspace.catalog.gpus
     gpu = gpus.get(promised.gpu.id) if promised.gpu is not None else None
     if gpu is None:
@@ -36,11 +39,19 @@ def known_of(workspace: Workspace, evidence: Evidence, promised: Promised, plan:
     no_plan: Message | None = None
     if plan is not None:
         try:
-            planned = workspace.explained(plan)
+            planned = workspace.explained(on_machine(plan, gpu, promised.gpu_count or len(evidence.gpus)))
         except InputError as fault:
             no_plan = msg("rates.absent.no_estimate", why=fault.message)
     rules = read_rules(shipped("catalogs") / "checks")
     return Known(promised, rules, workspace.efficiencies, gpu, planned, no_plan)
+
+
+def on_machine(plan: Plan, gpu: Gpu | None, count: int) -> Plan:
+    """The plan, on the machine at hand where it names none. `count`: GPUs of it; 0 where nobody counted them."""
+    if plan.machine is not None or gpu is None:
+        return plan
+    choice = MachineChoice(gpu_id=gpu.id, gpus=max(1, count), per_node=max(1, count))
+    return plan.model_copy(update={"machine": choice})
 
 
 def has_rates(evidence: Evidence, *, with_plan: bool = False) -> bool:

@@ -64,16 +64,11 @@ def _kind(line: Line, chart: RateChart, *, bars: bool) -> SeriesKind:
             return SeriesKind.CEILING
         case Role.PLANNED:
             # Two points at one height are a span in which an operator lies, and points of their own are operators.
-            return SeriesKind.EXPECTED if is_span(line) else SeriesKind.POINTS
+            return SeriesKind.EXPECTED if line.is_span else SeriesKind.POINTS
         case Role.MEASURED if chart.across is Across.NAMES:
             return SeriesKind.BARS if bars else SeriesKind.POINTS
         case _:
             return SeriesKind.MEASURED
-
-
-def is_span(line: Line) -> bool:
-    """Whether a plan's line says between which intensities an operator lies."""
-    return len(line.points) == 2 and line.points[0].y == line.points[1].y
 
 
 def _ends(line: Line) -> tuple[Sequence[float], Sequence[float]]:
