@@ -129,6 +129,8 @@ class Gpu(Record):
     minor_number: int | None = None
     state: Literal["ok", "lost", "needs reset", "error"] | None = None
     recovery_action: str | None = None
+    drain_and_reset_recommended: bool | None = None
+    module_id: int | None = None
 
     pci_bus_id: str | None = None
     pci_device_id: str | None = None
@@ -190,6 +192,9 @@ class Gpu(Record):
     retired_single_bit: int | None = None
     retired_double_bit: int | None = None
     retired_pending: bool | None = None
+    channel_repair_pending: bool | None = None
+    tpc_repair_pending: bool | None = None
+    unrepairable_memory: bool | None = None
 
     power_draw_w: float | None = None
     power_draw_average_w: float | None = None

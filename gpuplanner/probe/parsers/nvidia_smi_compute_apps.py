@@ -1,5 +1,7 @@
 """`nvidia-smi --query-compute-apps=… --format=csv`: the processes that compute, and the GPUs they are on."""
 
+import re
+
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.gpu import Gpu, Process
 from gpuplanner.probe.output import Output
@@ -10,6 +12,7 @@ from gpuplanner.probe.parsers.nvidia_values import each_once
 from gpuplanner.probe.values import Reading
 
 _SWITCH = "--query-compute-apps"
+_OF_WINDOWS = re.compile(r"[A-Za-z]:\\")
 _OF_GPU = ("gpu_name", "gpu_uuid", "gpu_bus_id", "gpu_serial")
 
 
@@ -39,7 +42,9 @@ def parse(output: Output) -> Parsed:
                 if column in _OF_GPU:
                     gpu.of(GPU_NAMES, column, cell, line)
                 process.of(APP_NAMES, column, cell, line)
-            if (one := process.made(Process, kind="C")).seen:
+            # On Windows the query lists what draws as well, and does not say which is which.
+            name = cells[table.names.index("process_name")] if "process_name" in table.names else ""
+            if (one := process.made(Process, kind=None if _OF_WINDOWS.match(name) else "C")).seen:
                 processes.append(one)
             if gpu:
                 gpus.append(gpu.made(Gpu, vendor="nvidia"))
