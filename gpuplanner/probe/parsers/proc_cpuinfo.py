@@ -1,7 +1,5 @@
 """`/proc/cpuinfo`, whole or the lines of it that somebody searched for: the processors and what they can do."""
 
-import re
-
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.host import Cpu
 from gpuplanner.probe.output import MOST_TRIED, Line, Output, at_line_start
