@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from gpuplanner.probe.installed.tools import InstalledCommand
 from gpuplanner.probe.transports.askpass import Question
 
 
@@ -18,11 +19,18 @@ class Busy:
     sure: bool
 
 
+@dataclass(frozen=True, slots=True)
+class ToolsFound:
+    """These commands of tools that are installed there would run: run them?"""
+
+    commands: tuple[InstalledCommand, ...]
+
+
 @dataclass(eq=False, slots=True)
 class Pending:
     """A question that waits. `future` belongs to the loop of the work that asks."""
 
-    question: Question | Busy
+    question: Question | Busy | ToolsFound
     future: "asyncio.Future[str | None]"
 
     def answer(self, text: str | None) -> None:
@@ -52,7 +60,11 @@ class Asker:
         """Whether a person wants to measure although `reason` ("busy", "maybe_busy") speaks against it."""
         return await self._put(Busy(reason == "busy")) is not None
 
-    async def _put(self, question: Question | Busy) -> str | None:
+    async def run_tools(self, commands: tuple[InstalledCommand, ...]) -> bool:
+        """Whether a person wants these commands to run, who sees them first."""
+        return await self._put(ToolsFound(commands)) is not None
+
+    async def _put(self, question: Question | Busy | ToolsFound) -> str | None:
         pending = Pending(question, asyncio.get_running_loop().create_future())
         self._tell(pending)
         try:

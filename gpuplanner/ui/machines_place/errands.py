@@ -10,9 +10,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Protocol, TypeVar
 
-from gpuplanner.messages import InputError, Message
+from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.probe.commands import READ_ONLY, Command
 from gpuplanner.probe.connecting import ConnectionTest
+from gpuplanner.probe.installed.running import Installed, look, run_installed
+from gpuplanner.probe.installed.tools import InstalledCommand
+from gpuplanner.probe.installed.tools import commands as commands_there
 from gpuplanner.probe.measuring import Measured, measure
 from gpuplanner.probe.results import Run
 from gpuplanner.probe.running import Collected, probe
@@ -30,10 +33,11 @@ Tell = Callable[[Any], None]
 
 
 class Tier(StrEnum):
-    """What a run does: reads only, measures."""
+    """What a run does: reads only, measures, runs the tools for measuring that are installed there."""
 
     A = "a"
     B = "b"
+    C = "c"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,13 @@ class Fault:
     """A part of a run could not be done; the rest stands."""
 
     why: Message
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsRun:
+    """These commands of installed tools run now, one after the other."""
+
+    commands: tuple[InstalledCommand, ...]
 
 
 class Machine(Transport, Runner, Protocol):
@@ -118,7 +129,7 @@ async def run_tiers(
     stop: Stop,
     commands: Sequence[Command] = READ_ONLY,
 ) -> Run:
-    """Read, then measure. Raises InputError where the machine cannot be reached at all."""  # fmt: skip
+    """Read, then measure, then run what is installed. Raises InputError where the machine cannot be reached at all."""
     parts: list[Run] = []
     try:
         if Tier.A in tiers:
@@ -127,6 +138,8 @@ async def run_tiers(
             parts.append(run or collected.run(whole=False))
         if Tier.B in tiers and not stop.asked and all(part.whole for part in parts):
             parts.append(await _measured(way, target, asker, tell, stop))
+        if Tier.C in tiers and not stop.asked and all(part.whole for part in parts):
+            parts.append(await _with_tools(way, target, asker, tell, stop))
     except InputError as fault:
         if not parts:
             raise
@@ -143,6 +156,25 @@ async def _measured(way: Machine, target: str, asker: Asker, tell: Tell, stop: S
             measured = Measured(target)
             run = await stop.before_end(measure(way, tell, tell, measured, even_if_busy=True))
     return run or measured.run(whole=False)
+
+
+async def _with_tools(way: Machine, target: str, asker: Asker, tell: Tell, stop: Stop) -> Run:
+    """Look which tools are there, and run those that a person has seen and agreed to."""
+    there = await stop.before_end(look(way, tell))
+    found = commands_there(there) if there is not None else ()
+    if there is not None and not found:
+        tell(Fault(msg("machinesui.tools.none")))
+    if not found or not await stop.before_end(asker.run_tools(found)):
+        return Installed(target, ()).run(whole=not stop.asked)
+    tell(ToolsRun(found))
+    installed = Installed(target, found)
+    run = await stop.before_end(run_installed(way, tell, tell, installed))
+    if installed.refused and not stop.asked:
+        agreed = await stop.before_end(asker.measure_all_the_same(installed.refused))
+        if agreed:
+            installed = Installed(target, found)
+            run = await stop.before_end(run_installed(way, tell, tell, installed, even_if_busy=True))
+    return run or installed.run(whole=False)
 
 
 def joined(parts: Sequence[Run]) -> Run:

@@ -3,12 +3,12 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit
 
-from gpuplanner.messages import Message, msg
+from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.probe.transports.askpass import Asked, Question
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fields.field import InputBox
 from gpuplanner.ui.fonts import TextRole
-from gpuplanner.ui.machines_place.asking import Busy, Pending
+from gpuplanner.ui.machines_place.asking import Busy, Pending, ToolsFound
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.label import Ink, Label
@@ -21,16 +21,11 @@ class QuestionCard(Card):
 
     def __init__(self, appearance: Appearance, pending: Pending) -> None:
         question = pending.question
-        kind = question.kind.value if isinstance(question, Question) else "busy"
+        kind = _kind(question)
         super().__init__(appearance, msg(f"machinesui.ask.{kind}"))
         self.pending = pending
         self.box: InputBox | None = None
-        said = (
-            question.text.strip()
-            if isinstance(question, Question)
-            else msg("machinesui.ask.busy.sure" if question.sure else "machinesui.ask.busy.maybe")
-        )
-        self.says = Label(appearance, said, wrap=True, selectable=isinstance(question, Question))
+        self.says = Label(appearance, _said(question), wrap=True, selectable=not isinstance(question, Busy))
         self.body.addWidget(self.says)
         self.body.addWidget(Label(appearance, msg(f"machinesui.ask.{kind}.note"), TextRole.LABEL, Ink.MUTED, wrap=True))
         row = QHBoxLayout()
@@ -63,9 +58,11 @@ class QuestionCard(Card):
         if self.box is not None:
             self.box.edit.setAccessibleName(self.title.text())
 
-    def _agreeing(self, question: Question | Busy) -> Message:
+    def _agreeing(self, question: Question | Busy | ToolsFound) -> Message:
         if isinstance(question, Busy):
             return msg("machinesui.ask.measure")
+        if isinstance(question, ToolsFound):
+            return msg("machinesui.ask.run")
         return msg("machinesui.ask.send" if question.secret else "machinesui.ask.accept")
 
     def _send(self) -> None:
@@ -75,3 +72,30 @@ class QuestionCard(Card):
         typed = self.box.edit.text()
         self.box.edit.clear()
         self.answered.emit(typed)
+
+
+def _kind(question: Question | Busy | ToolsFound) -> str:
+    if isinstance(question, Question):
+        return question.kind.value
+    return "busy" if isinstance(question, Busy) else "tools"
+
+
+def _said(question: Question | Busy | ToolsFound) -> MessageValue:
+    """What is asked: the client's own words, or ours."""
+    if isinstance(question, Question):
+        return question.text.strip()
+    if isinstance(question, Busy):
+        return msg("machinesui.ask.busy.sure" if question.sure else "machinesui.ask.busy.maybe")
+    lines = [
+        msg(
+            "machinesui.ask.tools.command",
+            command=each.command.shown,
+            limit=f"{each.command.limit_s:.0f}",
+            note=each.note,
+        )
+        for each in question.commands
+    ]
+    said = lines[-1]
+    for line in reversed(lines[:-1]):
+        said = msg("machinesui.ask.tools.both", first=line, second=said)
+    return said

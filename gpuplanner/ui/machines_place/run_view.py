@@ -8,10 +8,12 @@ from PySide6.QtCore import QRectF, QSize, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from gpuplanner.messages import msg
+from gpuplanner.messages import MessageValue, msg
+from gpuplanner.probe.commands import READ_ONLY
 from gpuplanner.probe.connecting import STEPS, StepState
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
+from gpuplanner.ui.machines_place.errands import Tier
 from gpuplanner.ui.machines_place.session import CommandState, MachineSession
 from gpuplanner.ui.painting import painter_for, rounded_box
 from gpuplanner.ui.settings import Settings
@@ -105,6 +107,7 @@ class RunView(QWidget):
         super().__init__()
         self._appearance = appearance
         self._session: MachineSession | None = None
+        self._tiers: tuple[Tier, ...] = (Tier.A,)
         self.steps = StepList(appearance)
         self.note = Label(appearance, "", ink=Ink.MUTED, wrap=True)
         self.stop = Button(appearance, msg("machinesui.stop"), icon="x", small=True)
@@ -151,6 +154,11 @@ class RunView(QWidget):
             rows = [PlainRow(each.command.id, (each.command.shown, each, _seconds(each))) for each in session.commands]
             self.table.set_source(ListSource(("command", "state", "seconds"), rows))
 
+    def show_tiers(self, tiers: Sequence[Tier]) -> None:
+        """Say what a run of these tiers would do."""
+        self._tiers = tuple(tiers)
+        self._say()
+
     def _say(self) -> None:
         session = self._session
         if session is None:
@@ -161,10 +169,12 @@ class RunView(QWidget):
             self.note.say(msg("machinesui.run.testing", seconds=seconds))
         elif session.busy and session.measuring is not None:
             self.note.say(msg("machinesui.run.measuring", seconds=seconds, share=percent(session.measuring.share)))
+        elif session.busy and Tier.A not in session.tiers:
+            self.note.say(msg("machinesui.run.begins", seconds=seconds))
         elif session.busy:
             self.note.say(msg("machinesui.run.now", ended=ended, count=len(session.commands), seconds=seconds))
         else:
-            self.note.say(msg("machinesui.run.shown", count=len(session.commands)))
+            self.note.say(_what_would_run(self._tiers))
 
     def _copy(self) -> None:
         if self._session is not None:
@@ -183,6 +193,16 @@ class RunView(QWidget):
             Column("state", msg("machinesui.column.state"), state, width=120, sortable=False, plain=_plain_state),
             Column("seconds", msg("machinesui.column.time"), seconds, lambda _d: "s", right=True, width=86),
         )
+
+
+def _what_would_run(tiers: Sequence[Tier]) -> MessageValue:
+    """In the order in which it would."""
+    if not tiers:
+        return msg("machinesui.run.would.nothing")
+    said = msg(f"machinesui.run.would.{tiers[0].value}", count=len(READ_ONLY))
+    for tier in tiers[1:]:
+        said = msg(f"machinesui.run.would.then.{tier.value}", first=said)
+    return said
 
 
 def command_state(state: CommandState) -> tuple[Verdict, str]:

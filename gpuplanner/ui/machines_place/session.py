@@ -11,11 +11,12 @@ from PySide6.QtCore import QObject, Signal
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.probe.commands import READ_ONLY, Command
 from gpuplanner.probe.connecting import STEPS, Step, StepState
+from gpuplanner.probe.installed.tools import PREFIX
 from gpuplanner.probe.measuring import Measuring
 from gpuplanner.probe.results import CommandResult, Run
 from gpuplanner.probe.transports import Began, Ended, Hello, Lost
 from gpuplanner.ui.machines_place.asking import Asker, Pending, Withdrawn
-from gpuplanner.ui.machines_place.errands import Fault, Stop, Tier, Ways, joined, run_tiers
+from gpuplanner.ui.machines_place.errands import Fault, Stop, Tier, ToolsRun, Ways, joined, run_tiers
 from gpuplanner.ui.machines_place.shown import Kind, Shown
 from gpuplanner.ui.probing import Probe, Probing
 
@@ -104,6 +105,8 @@ class MachineSession(QObject):
             return
         self._begin(tuple(tiers))
         again = {command.id for command in commands}
+        if Tier.C in tiers:
+            self.commands = self._reading()
         for state in self.commands:
             if Tier.A in tiers and state.command.id in again:
                 state.state, state.result = "queued", None
@@ -197,10 +200,16 @@ class MachineSession(QObject):
                     state.result = event.result
         elif isinstance(event, Measuring):
             self.measuring = event
+        elif isinstance(event, ToolsRun):
+            self.commands = [*(CommandState(each.command) for each in event.commands), *self._reading()]
         elif isinstance(event, Lost | Fault):
             self.problem = event.why
         elif not isinstance(event, Hello):
             raise TypeError(event)
+
+    def _reading(self) -> list[CommandState]:
+        """The commands that only read, without those of installed tools."""
+        return [state for state in self.commands if not state.command.id.startswith(PREFIX)]
 
     def _tested(self, usable: bool) -> None:
         self.unreachable = not usable
