@@ -11,6 +11,8 @@ from gpuplanner.messages import InputError, msg, shortened
 from gpuplanner.paths import is_there, shipped
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.store.plan_files import read_plan
+from gpuplanner.store.plans import PlanShelf
+from gpuplanner.store.store import FILE_NAME
 from gpuplanner.workload.plan import MachineChoice, Plan
 from gpuplanner.workspace import Workspace
 
@@ -20,11 +22,11 @@ _NAME = 80
 
 
 def expected(text: str, workspace: Workspace) -> Promised:
-    """What a name of the catalog, a quote's values, a plan's file or a preset promises.
+    """What a name of the catalog, a quote's values, a plan's file, a plan of the person's or a preset promises.
 
     Raises InputError where it is none of them.
     """
-    preset = workspace.presets.get(text)
+    preset = own_plan(text, workspace) or workspace.presets.get(text)
     if is_there(Path(text)) or text.lower().endswith(_PLANS):
         return expected_of_plan(read_plan(Path(text)), workspace)
     if preset is not None:
@@ -33,6 +35,16 @@ def expected(text: str, workspace: Workspace) -> Promised:
         name = name_in(text)
         return with_values(None if name is None else _of_name(name, workspace), text)
     return _of_name(text, workspace)
+
+
+def own_plan(name: str, workspace: Workspace) -> Plan | None:
+    """The person's plan of this name, as it was saved last; None where there is none. Makes no store."""
+    if not is_there(workspace.home / FILE_NAME):
+        return None
+    shelf = PlanShelf(workspace.store)
+    found = next((plan.id for plan in shelf.listed() if plan.name == name), None)
+    revision = shelf.latest(found) if found is not None else None
+    return revision.plan if revision is not None else None
 
 
 def _of_name(text: str, workspace: Workspace) -> Promised:

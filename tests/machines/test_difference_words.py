@@ -70,7 +70,7 @@ def test_gpus_of_one_machine_as_they_are_read():
     )
     rows = rows_within(Evidence(gpus=gpus, bandwidths=rates))
     assert [read(row) for row in rows] == [
-        ("GPU 2–3", "PCIe width", "16", "8", "Unlike the others"),
+        ("GPU 2–3", "PCIe width", "16", "8", "Differs"),
         ("GPU 2", "Host to device (pinned)", "55.0 GB/s", "26.0 GB/s", "53% slower"),
     ]
 

@@ -5,6 +5,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gpuplanner.ui.machines_place.shown import Shown
@@ -45,7 +46,12 @@ class Beside(QWidget):
         column.addStretch(1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(scrolling(inner))
+        self._area = scrolling(inner)
+        layout.addWidget(self._area)
+
+    def reveal(self, each: QWidget) -> None:
+        """Bring a card into sight, once it has been laid out."""
+        QTimer.singleShot(0, self, lambda: self._area.ensureWidgetVisible(each, 0, 0))
 
     def show_machine(self, shown: Shown) -> None:
         """Show another machine, or more of this one. Without a card that has something to say the column goes."""

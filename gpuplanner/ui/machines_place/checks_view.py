@@ -4,7 +4,7 @@ from typing import Any
 
 from PySide6.QtCore import QRectF, QSize, Signal
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from gpuplanner.acceptance.checking import Acceptance, CheckResult
 from gpuplanner.acceptance.verdicts import Verdict as Judged
@@ -21,6 +21,7 @@ from gpuplanner.ui.table.source import ListSource, PlainRow
 from gpuplanner.ui.table.view import DataTable
 from gpuplanner.ui.tokens import RADIUS_TAG, Verdict
 from gpuplanner.ui.widgets.clickable import Clickable
+from gpuplanner.ui.widgets.flow import FlowLayout
 from gpuplanner.ui.widgets.label import Ink, Label
 from gpuplanner.ui.widgets.scrolling import Scrolled
 from gpuplanner.ui.widgets.verdict_tag import draw_tag, tag_width
@@ -98,13 +99,11 @@ class ChecksView(QWidget):
         self.evidence: list[EvidenceLine] = []
         """The lines of the chosen check."""
         self._beneath: Fitted | None = None
-        head = QHBoxLayout()
-        head.setSpacing(4)
+        head = FlowLayout(across=4, down=2)
         head.addWidget(self.title)
         for tag in self.tags.values():
             head.addWidget(tag)
             tag.toggled.connect(self._fill)
-        head.addStretch(1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)

@@ -84,9 +84,17 @@ class MachineRow(Clickable):
         said = self._appearance.text(word)
         metrics = QFontMetricsF(font(TextRole.LABEL))
         right = min(metrics.horizontalAdvance(said) + 2, area.width() * 0.5)
+        if QFontMetricsF(font(TextRole.BODY)).horizontalAdvance(self._name) > area.width() - right - 48:
+            right = 0.0  # The mark says it too, and the tooltip has the word.
         painter.setFont(font(TextRole.LABEL))
         beside = QRectF(area.right() - right - 8, 0, right, area.height())
-        draw_text(painter, beside, said, tone.ink, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        draw_text(
+            painter,
+            beside,
+            said if right else "",
+            tone.ink,
+            Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter,
+        )
         painter.setFont(font(TextRole.BODY))
         name = QRectF(32, 0, beside.left() - 38, area.height())
         draw_text(painter, name, self._name, tokens.primary_ink if self.isChecked() else tokens.text)

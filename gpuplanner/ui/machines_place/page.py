@@ -12,6 +12,7 @@ from gpuplanner.ui.machines_place.beside import Beside, card
 from gpuplanner.ui.machines_place.cause.card import CauseCard
 from gpuplanner.ui.machines_place.checks_view import ChecksView
 from gpuplanner.ui.machines_place.errands import Tier, Ways
+from gpuplanner.ui.machines_place.history.parts import HistoryParts
 from gpuplanner.ui.machines_place.live.card import LiveCard
 from gpuplanner.ui.machines_place.machine_list import MachineList
 from gpuplanner.ui.machines_place.presenter import MachinesPresenter
@@ -29,9 +30,11 @@ from gpuplanner.ui.widgets.scrolling import Scrolled, scrolling
 from gpuplanner.ui.widgets.segmented import Option, Segmented
 from gpuplanner.ui.widgets.splitter import Splitter
 
-_VIEWS = ("checks", "run", "raw")
-_LEAST_WIDTH = 450
+_VIEWS = ("checks", "run", "raw", "difference")
+_LEAST_WIDTH = 430
 """Pixels in which a check, what was measured and the verdict stand side by side."""
+_LEAST_LEFT = 154
+"""Pixels in which the names of machines and the dates of runs can be read."""
 
 
 class MachinesPage(Page):
@@ -62,12 +65,15 @@ class MachinesPage(Page):
         self.questions: list[QuestionCard] = []
         self._asked = QVBoxLayout()
         self._stack = QStackedWidget()
-        for widget in (self.checks, self.running, self.raw):
+        self.kept = HistoryParts(context, self.presenter, self.host, self.expected)
+        for widget in (self.checks, self.running, self.raw, self.kept.difference):
             self._stack.addWidget(widget)
         rates = card("charts.cards", "RateCards", context)
         self.live = LiveCard(context, self.presenter.probing, self.presenter.ways)
         self.beside = Beside((rates, self.live))
-        panes = [scrolling(self._left()), self._middle(), *([self.beside] if self.beside.cards else [])]
+        left = scrolling(self._left())
+        left.setMinimumWidth(_LEAST_LEFT)
+        panes = [left, self._middle(), *([self.beside] if self.beside.cards else [])]
         layout = QHBoxLayout(self)
         layout.setContentsMargins(GAP + 2, GAP + 2, GAP + 2, GAP + 2)
         layout.addWidget(Splitter(context.settings, "machines", panes, (244, 620, 380)[: len(panes)], grows=1))
@@ -82,12 +88,19 @@ class MachinesPage(Page):
     def heading(self) -> Heading:
         session = self.presenter.current
         kind = msg(f"machinesui.kind.{session.entry.kind}")
-        note = msg("machinesui.note", kind=kind, seconds=f"{session.seconds:.0f}") if session.seconds else kind
+        note = self.kept.note(session)
         may_run = session.entry.kind in {"ssh", "here"} and not session.busy
         return Heading(
             session.entry.name or kind,
             note,
             actions=(
+                PageAction(
+                    "compare",
+                    msg("runsui.compare"),
+                    self._compare,
+                    icon="git-compare",
+                    enabled=self.kept.panel.may_compare,
+                ),
                 PageAction(
                     "run",
                     msg("machinesui.run_again" if session.run is not None else "machinesui.run"),
@@ -104,12 +117,11 @@ class MachinesPage(Page):
         return self.presenter.current.entry.target
 
     def visit(self, path: str) -> None:
-        session = self.presenter.find(path)
-        if session is not None:
-            self.presenter.choose(session)
+        self.presenter.visit(path)
 
     def panes(self) -> Sequence[QWidget]:
         views: dict[str, QWidget] = {"checks": self.checks.table, "run": self.running.table, "raw": self.raw.text}
+        views["difference"] = self.kept.difference.first
         return (self.list.rows[0], self.host, views[self.views.current()])
 
     def leave(self) -> bool:
@@ -124,6 +136,7 @@ class MachinesPage(Page):
         return True
 
     def close_page(self) -> None:
+        self.kept.closing()
         self.live.close_card()
         self.presenter.close()
 
@@ -131,15 +144,16 @@ class MachinesPage(Page):
 
     def run(self) -> None:
         """Run the chosen tiers on the machine in sight."""
-        self.presenter.current.start(self._wanted_tiers())
+        self.presenter.current.start([tier for tier, check in self.tiers.items() if check.isChecked()])
         self._go("run")
-
-    def _wanted_tiers(self) -> list[Tier]:
-        return [tier for tier, check in self.tiers.items() if check.isChecked()]
 
     def _go(self, view: str) -> None:
         self.views.choose(view)
         self._stack.setCurrentIndex(_VIEWS.index(view))
+
+    def _compare(self) -> None:
+        """What differs between this run and the one before it."""
+        self._go("difference")
 
     def _stop(self) -> None:
         self.presenter.current.stop()
@@ -179,6 +193,7 @@ class MachinesPage(Page):
         if session.problem is not None:
             self.problem.say(session.problem, Verdict.FAIL if session.unreachable else Verdict.WARN)
         self.running.show_session(session)
+        self.kept.show_machine(session.shown)
         self._ask()
         shown = session.shown
         if shown.acceptance is not None:
@@ -238,8 +253,11 @@ class MachinesPage(Page):
         self.list.chosen.connect(self._choose)
         self.host.box.edit.returnPressed.connect(self._add_host)
         self.expected.box.edit.editingFinished.connect(self._want)
-        for check in self.tiers.values():
-            check.toggled.connect(lambda _on: self.running.show_tiers(self._wanted_tiers()))
+        self.kept.hostChosen.connect(self._add_host)
+        self.kept.expectedChosen.connect(self._want)
+        self.kept.sessionRead.connect(self.live.show_session)
+        self.kept.sessionRead.connect(lambda _session: self.beside.reveal(self.live))
+        self.live.sessionEnded.connect(self.kept.keep_session)
         self.test.clicked.connect(self._test)
         self.commands.clicked.connect(lambda: self._go("run"))
         self.views.chosen.connect(self._go)
@@ -263,12 +281,14 @@ class MachinesPage(Page):
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
         box = Card(self._appearance, msg("machinesui.machines"), padding=12)
+        box.title_row.addWidget(self.kept.remove)
         for widget in (self.list, self.host, self.test, self.expected):
             box.body.addWidget(widget)
         box.body.addWidget(Label(self._appearance, msg("machinesui.run"), TextRole.LABEL_STRONG, Ink.MUTED))
         for check in self.tiers.values():
             box.body.addWidget(check)
         box.body.addWidget(self.commands)
+        box.body.addWidget(self.kept.panel)
         box.body.addStretch(1)
         column.addWidget(box, 1)
         return content

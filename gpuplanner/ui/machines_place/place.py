@@ -1,6 +1,7 @@
 """The Machines place as the window shows it."""
 
 from gpuplanner.messages import msg
+from gpuplanner.ui.machines_place.palette import HostProvider
 from gpuplanner.ui.places import Context, Page, Place
 
 MACHINES_PLACE = "machines"
@@ -16,4 +17,11 @@ def machines_place() -> Place:
 
         return MachinesPage(context)
 
-    return Place(MACHINES_PLACE, "server", msg("machinesui.title"), make, takes=lambda path: path.endswith(_OURS))
+    return Place(
+        MACHINES_PLACE,
+        "server",
+        msg("machinesui.title"),
+        make,
+        takes=lambda path: path.endswith(_OURS),
+        providers=lambda context: (HostProvider(context, MACHINES_PLACE),),
+    )

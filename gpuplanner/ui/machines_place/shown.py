@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 HERE = "localhost"
 """The target that is this computer; a server of SSH on it is reached as "user@localhost"."""
 
+SAMPLE = "sample"
+"""The target of the recorded machine that the app brings along."""
+
 Kind = Literal["here", "ssh", "saved", "sample"]
 
 

@@ -1,0 +1,1 @@
+"""What is kept of machines, in the window: runs, live sessions, hosts, and what differs between two runs."""
