@@ -144,8 +144,11 @@ class MachinesPage(Page):
 
     def run(self) -> None:
         """Run the chosen tiers on the machine in sight."""
-        self.presenter.current.start([tier for tier, check in self.tiers.items() if check.isChecked()])
+        self.presenter.current.start(self._wanted_tiers())
         self._go("run")
+
+    def _wanted_tiers(self) -> list[Tier]:
+        return [tier for tier, check in self.tiers.items() if check.isChecked()]
 
     def _go(self, view: str) -> None:
         self.views.choose(view)
@@ -258,6 +261,8 @@ class MachinesPage(Page):
         self.kept.sessionRead.connect(self.live.show_session)
         self.kept.sessionRead.connect(lambda _session: self.beside.reveal(self.live))
         self.live.sessionEnded.connect(self.kept.keep_session)
+        for check in self.tiers.values():
+            check.toggled.connect(lambda _on: self.running.show_tiers(self._wanted_tiers()))
         self.test.clicked.connect(self._test)
         self.commands.clicked.connect(lambda: self._go("run"))
         self.views.chosen.connect(self._go)
