@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.messages import InputError, Message
 from gpuplanner.probe.live_session import LiveSession
 from gpuplanner.probe.telemetry import Telemetry
 from gpuplanner.probe.transports import Lost
