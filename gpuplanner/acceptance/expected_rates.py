@@ -10,7 +10,7 @@ from gpuplanner.acceptance.gpu_traits import NVLINK, gpu_pairs, path_matrix
 from gpuplanner.acceptance.promised import Promised
 from gpuplanner.messages import Message, msg
 from gpuplanner.probe.evidence import Evidence
-from gpuplanner.probe.evidence.measured import Bandwidth, CollectiveRow, CollectiveRun, MatrixRate
+from gpuplanner.probe.evidence.measured import Bandwidth, CollectiveRow, CollectiveRun, DiskRate, MatrixRate
 
 _LANE_GB_PER_S = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}
 """One lane of PCIe one way after line coding, in 10⁹ bytes/s (PCI Express base specifications)."""
@@ -99,6 +99,18 @@ def is_all_reduce(run: CollectiveRun) -> bool:
         return "allreduce" in (record.collective or "").lower().replace("_", "").replace("-", "").replace(" ", "")
 
     return bool(run.rows) and (named(run) or any(named(row) for row in run.rows))
+
+
+def is_read_in_a_row(rate: DiskRate) -> bool:
+    """Whether a job reads one block after the other; one that says nothing is taken for such."""
+    return (rate.operation or "read") in {"read", "seqread"}
+
+
+def of_disk_reads(promised: Promised, usual_gb_per_s: float) -> Expectation:
+    """What disks read one block after the other: as promised, else what is usual by the rule of the check."""
+    if promised.disk_bytes_per_s:
+        return Expectation(promised.disk_bytes_per_s / 1e9, msg("rates.source.disk_promised"))
+    return Expectation(usual_gb_per_s, msg("rates.source.disk_rule"))
 
 
 def of_host_link(evidence: Evidence, promised: Promised, index: int | None) -> Expectation | None:

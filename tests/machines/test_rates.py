@@ -14,6 +14,7 @@ from gpuplanner.machines.rates.disks import disks
 from gpuplanner.machines.rates.products import products
 from gpuplanner.machines.rates.reading import rates_of
 from gpuplanner.machines.rates.utilization import of_samples, of_telemetry, utilization
+from gpuplanner.messages import Message
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.measured import Bandwidth, DiskRate, MatrixRate, Sample
 from gpuplanner.probe.evidence.paths import PathMatrix
@@ -71,7 +72,7 @@ def test_pairs_are_held_against_the_links_that_join_them():
         Bandwidth(path="device_to_device", source=0, target=to, gb_per_s=rate, bytes=MIB)
         for to, rate in ((1, 190.0), (2, 40.0))
     )
-    chart = peer_copies(Evidence(gpus=gpus(3), matrices=(matrix,), bandwidths=rows), known(promising(H100)))
+    [chart] = peer_copies(Evidence(gpus=gpus(3), matrices=(matrix,), bandwidths=rows), known(promising(H100)))
     linked, over_host = lines(chart, Role.EXPECTED)
     assert [(p.x, p.y) for p in linked.points] == [(0, 225.0)]
     assert [(p.x, p.y) for p in over_host.points] == [(1, 63.0)]
@@ -79,7 +80,7 @@ def test_pairs_are_held_against_the_links_that_join_them():
 
 def test_what_nothing_is_known_of_is_drawn_alone_and_says_so():
     rows = (Bandwidth(path="device_to_device", source=0, target=1, gb_per_s=20.0, bytes=MIB),)
-    chart = peer_copies(Evidence(gpus=gpus(2), bandwidths=rows), known())
+    [chart] = peer_copies(Evidence(gpus=gpus(2), bandwidths=rows), known())
     assert lines(chart, Role.EXPECTED) == []
     assert absent(chart) == ["no_expectation"]
 
@@ -209,10 +210,24 @@ def test_names_that_tools_print_are_short_and_on_one_line():
 def test_many_odd_ones_share_a_line():
     curves = {f"GPU {at}": [(1.0, 100.0)] for at in range(12)}
     curves |= {f"GPU {at}": [(1.0, 90.0 - at)] for at in range(12, 20)}
-    groups = alike(curves, 0.05)
-    assert [len(names) for names, _ in groups] == [12, 1, 1, 1, 5]
-    assert groups[1][0] == ("GPU 19",)
+    usual, *odd, rest = alike(curves, 0.05)
+    assert isinstance(usual.name, Message)
+    assert usual.name.values["count"] == 12
+    assert [line.name for line in odd] == ["GPU 19", "GPU 18", "GPU 17"]
+    assert isinstance(rest.name, Message)
+    assert (rest.name.id, rest.name.values["count"]) == ("rates.others", 5)
+    assert (rest.points[0].low, rest.points[0].high) == (74.0, 78.0)
     assert alike({"GPU 0": []}, 0.05) == []
+
+
+def test_pairs_have_a_chart_of_each_and_one_by_size():
+    rows = [Bandwidth(path="device_to_device", source=0, target=1, gb_per_s=390 * size / (size + 8), bytes=size * MIB)
+            for size in (1, 16, 256)]  # fmt: skip
+    rows.append(Bandwidth(path="device_to_device", source=1, target=0, gb_per_s=200.0, bytes=256 * MIB))
+    pairs, by_size = peer_copies(Evidence(gpus=gpus(2), bandwidths=tuple(rows)), known(promising(H100)))
+    assert pairs.labels == ("0 → 1", "1 → 0")
+    assert by_size.across is Across.BYTES
+    assert len(lines(by_size, Role.MEASURED)) == 2
 
 
 def test_what_was_sampled_or_watched_gives_the_same_shares():

@@ -1,6 +1,7 @@
 """Disks: of what kind, how full, how fast."""
 
 from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
+from gpuplanner.acceptance.expected_rates import is_read_in_a_row, of_disk_reads
 from gpuplanner.acceptance.saying import not_measured, not_read, text
 from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.messages import msg
@@ -165,17 +166,12 @@ def health(asked: Asked) -> Judgement | None:
 
 def speed(asked: Asked) -> Judgement | None:
     """Reading in a row is as fast as promised."""
-    rates = [
-        rate
-        for rate in asked.evidence.disk_rates
-        if rate.gb_per_s is not None and (rate.operation or "read").startswith("read")
-    ]
+    rates = [rate for rate in asked.evidence.disk_rates if rate.gb_per_s is not None and is_read_in_a_row(rate)]
     if not rates:
         return not_measured("C")
     best = max(rates, key=lambda rate: rate.gb_per_s or 0)
     have = best.gb_per_s or 0
-    promised = asked.promised.disk_bytes_per_s
-    wanted = promised / 1e9 if promised else asked.rule["least_gb_per_s"]
+    wanted = of_disk_reads(asked.promised, asked.rule["least_gb_per_s"]).rate
     share = have / wanted
     verdict = Verdict.PASS if share >= 1 else Verdict.WARN if share >= asked.rule["warn_share"] else Verdict.FAIL
     fine = verdict is Verdict.PASS

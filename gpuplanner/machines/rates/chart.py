@@ -95,27 +95,31 @@ class Rates:
         return any(chart.measured for chart in self.charts)
 
 
-def alike(curves: Mapping[str, Sequence[tuple[float, float]]], share: float) -> list[tuple[tuple[str, ...], Line]]:
-    """Curves of several things, those together whose best value lies within `share` of the middle one.
+def alike(curves: Mapping[str, Sequence[tuple[float, float]]], share: float) -> list[Line]:
+    """Measured lines of several things, those together whose best value lies within `share` of the middle one.
 
-    By the names of each group, a measured line without a name: of several things the middle value at each x, with the
-    least and the most. The large group comes first, then the odd ones, the least first.
+    Of several things a line has the middle value at each x, with the least and the most. The large group comes first,
+    then the odd ones by name, the least first; where these are many, the others of them share a line.
     """
     best = {name: max(y for _, y in points) for name, points in curves.items() if points}
     if not best:
         return []
     middle = median(best.values())
-    usual = tuple(name for name in curves if name in best and abs(best[name] - middle) <= share * middle)
+    usual = [name for name in curves if name in best and abs(best[name] - middle) <= share * middle]
     odd = sorted((name for name in best if name not in usual), key=best.__getitem__)
     apart = odd[:_MOST_ODD] if len(odd) > _MOST_ODD + 1 else odd
-    groups = [usual] if usual else []
-    groups += [(name,) for name in apart]
+    lines = []
+    if usual:
+        called: MessageValue = usual[0] if len(usual) == 1 else msg("rates.several", count=len(usual))
+        lines.append(_together(called, [curves[name] for name in usual]))
+    lines += [_together(name, [curves[name]]) for name in apart]
     if len(odd) > len(apart):
-        groups.append(tuple(odd[len(apart) :]))
-    return [(names, _together([curves[name] for name in names])) for names in groups]
+        rest = odd[len(apart) :]
+        lines.append(_together(msg("rates.others", count=len(rest)), [curves[name] for name in rest]))
+    return lines
 
 
-def _together(curves: Sequence[Sequence[tuple[float, float]]]) -> Line:
+def _together(name: MessageValue, curves: Sequence[Sequence[tuple[float, float]]]) -> Line:
     at: dict[float, list[float]] = {}
     for curve in curves:
         for x, y in curve:
@@ -125,7 +129,7 @@ def _together(curves: Sequence[Sequence[tuple[float, float]]]) -> Line:
         Point(x, median(values), min(values) if several else None, max(values) if several else None)
         for x, values in sorted(at.items())
     )
-    return Line("", Role.MEASURED, points)
+    return Line(name, Role.MEASURED, points)
 
 
 def foreign(text: str) -> str:
@@ -139,8 +143,3 @@ def listed(names: Sequence[MessageValue]) -> MessageValue:
     for name in names[1:]:
         said = msg("rates.list", first=said, second=name)
     return said
-
-
-def gpus_named(names: Sequence[str]) -> MessageValue:
-    """What a group of GPUs or pairs is called: by its name, or how many there are."""
-    return names[0] if len(names) == 1 else msg("rates.several", count=len(names))

@@ -12,7 +12,7 @@ from gpuplanner.acceptance.expected_rates import (
     of_memory,
     of_pair,
 )
-from gpuplanner.machines.rates.chart import Across, Line, Point, RateChart, Role, alike, foreign, gpus_named
+from gpuplanner.machines.rates.chart import Across, Line, Point, RateChart, Role, alike, foreign
 from gpuplanner.machines.rates.engine_rates import memory
 from gpuplanner.machines.rates.known import Known
 from gpuplanner.messages import Message, MessageValue, msg
@@ -58,8 +58,8 @@ def host_copies(evidence: Evidence, known: Known) -> RateChart | None:
     return _chart("host_copies", [way("host_to_device", 1), way("device_to_host", 0)], known, "bw.h2d")
 
 
-def peer_copies(evidence: Evidence, known: Known) -> RateChart | None:
-    """Copies from one GPU to another, over the links that join them."""
+def peer_copies(evidence: Evidence, known: Known) -> tuple[RateChart, ...]:
+    """Copies from one GPU to another, over the links that join them: of each pair the fastest, and by size."""
     rows = [row for row in evidence.bandwidths if is_between_gpus(row)]
     way = _Copies(
         msg("rates.way.device_to_device"),
@@ -68,7 +68,8 @@ def peer_copies(evidence: Evidence, known: Known) -> RateChart | None:
         lambda pair: of_pair(evidence, known.promised, *pair),
         _as_printed,
     )
-    return _chart("peer_copies", [way], known, "bw.p2p")
+    charts = (_by_pair("peer_copies", [way], known, "bw.p2p"), _by_sizes("peer_sizes", [way], known, "bw.p2p"))
+    return tuple(chart for chart in charts if chart is not None)
 
 
 def memory_copies(evidence: Evidence, known: Known) -> RateChart | None:
@@ -98,35 +99,52 @@ def memory_copies(evidence: Evidence, known: Known) -> RateChart | None:
 
 
 def _chart(chart_id: str, ways: Sequence[_Copies], known: Known, check: str) -> RateChart | None:
-    ways = [way for way in ways if any(_counts(row, way) for row in way.rows)]
-    if not ways:
+    """By size where there are sizes, else the fastest copy of each GPU."""
+    return _by_sizes(chart_id, ways, known, check) or _by_pair(chart_id, ways, known, check)
+
+
+def _by_sizes(chart_id: str, ways: Sequence[_Copies], known: Known, check: str) -> RateChart | None:
+    """Curves; None where no GPU has enough sizes for one."""
+    ways = _there(ways)
+    if not any(len(points) >= _LEAST_SIZES for way in ways for points in _by_size(way).values()):
         return None
-    labels: tuple[str, ...] = ()
-    rule, share = known.rules[check], known.rules["gpu.alike"]["warn_share"]
-    least = rule.thresholds.get("least_bytes", _LEVEL_FROM_BYTES)
-    if any(len(points) >= _LEAST_SIZES for way in ways for points in _by_size(way).values()):
-        across = Across.BYTES
-        measured = [line for way in ways for line in _curves(way, share, several=len(ways) > 1)]
-        expected = _flat(ways, measured, least)
-    else:
-        across = Across.NAMES
-        best = {
-            id(way): fastest_copies(
-                (row for row in way.rows if _counts(row, way)), rule.thresholds.get("least_bytes", 0.0)
-            )
-            for way in ways
-        }
-        pairs = {way.called(pair): pair for way in ways for pair in sorted(best[id(way)], key=_order)}
-        labels = tuple(pairs)
-        if not labels:
-            return None
-        places = {label: float(at) for at, label in enumerate(labels)}
-        measured = [_bars(way, best[id(way)], places, several=len(ways) > 1) for way in ways]
-        expected = _steps(ways, best, places)
+    share = known.rules["gpu.alike"]["warn_share"]
+    measured = [line for way in ways for line in _curves(way, share, several=len(ways) > 1)]
+    least = known.rules[check].thresholds.get("least_bytes", _LEVEL_FROM_BYTES)
+    return _made(chart_id, Across.BYTES, measured, _flat(ways, measured, least), (), known, check)
+
+
+def _by_pair(chart_id: str, ways: Sequence[_Copies], known: Known, check: str) -> RateChart | None:
+    """The fastest copy of each GPU or pair; None where there is none of a size that shows the rate."""
+    ways = _there(ways)
+    least = known.rules[check].thresholds.get("least_bytes", 0.0)
+    best = {id(way): fastest_copies((row for row in way.rows if _counts(row, way)), least) for way in ways}
+    pairs = {way.called(pair): pair for way in ways for pair in sorted(best[id(way)], key=_order)}
+    if not pairs:
+        return None
+    places = {label: float(at) for at, label in enumerate(pairs)}
+    measured = [_bars(way, best[id(way)], places, several=len(ways) > 1) for way in ways]
+    return _made(chart_id, Across.NAMES, measured, _steps(ways, best, places), tuple(pairs), known, check)
+
+
+def _there(ways: Sequence[_Copies]) -> list[_Copies]:
+    return [way for way in ways if any(_counts(row, way) for row in way.rows)]
+
+
+def _made(
+    chart_id: str,
+    across: Across,
+    measured: Sequence[Line],
+    expected: "Sequence[_Expected]",
+    labels: tuple[str, ...],
+    known: Known,
+    check: str,
+) -> RateChart:
+    share = known.rules[check]["pass_share"]
+    lines = (*(_passing(name, points, source, share) for name, points, source in expected), *measured)
     absent = () if expected else (msg("rates.absent.no_expectation"),)
-    lines = (*(_passing(name, points, source, rule["pass_share"]) for name, points, source in expected), *measured)
-    note = msg(f"rates.note.by_{across}")
-    return RateChart(chart_id, msg(f"rates.chart.{chart_id}"), note, across, "GB/s", lines, labels, absent, check)
+    title, note = msg(f"rates.chart.{chart_id}"), msg(f"rates.note.by_{across}")
+    return RateChart(chart_id, title, note, across, "GB/s", lines, labels, absent, check)
 
 
 _Expected = tuple[MessageValue, tuple[Point, ...], Message]
@@ -139,12 +157,10 @@ def _passing(name: MessageValue, points: tuple[Point, ...], source: Message, sha
 
 
 def _curves(way: _Copies, share: float, *, several: bool) -> list[Line]:
-    lines = []
-    for names, line in alike(_by_size(way), share):
-        called = gpus_named(names)
-        name = msg("rates.line.way", way=way.name, of=called) if several else called
-        lines.append(Line(name, Role.MEASURED, line.points, _methods(way.rows)))
-    return lines
+    lines = alike(_by_size(way), share)
+    methods = _methods(way.rows)
+    named = [msg("rates.line.way", way=way.name, of=line.name) if several else line.name for line in lines]
+    return [replace(line, name=name, source=methods) for line, name in zip(lines, named, strict=True)]
 
 
 def _flat(ways: Sequence[_Copies], measured: Sequence[Line], least_bytes: float) -> list[_Expected]:

@@ -1,5 +1,6 @@
 """The chart of what disks read and write. Measures and judges nothing."""
 
+from gpuplanner.acceptance.expected_rates import is_read_in_a_row, of_disk_reads
 from gpuplanner.machines.rates.chart import Across, Line, Point, RateChart, Role, foreign
 from gpuplanner.machines.rates.known import Known
 from gpuplanner.messages import Message, msg
@@ -20,10 +21,7 @@ def disks(evidence: Evidence, known: Known) -> RateChart | None:
         return None
     jobs = dict(list(best.items())[:_MOST_JOBS])
     at = {name: float(place) for place, name in enumerate(jobs)}
-    rule = known.rules["disk.speed"]
-    promised = known.promised.disk_bytes_per_s
-    level = promised / 1e9 if promised else rule["least_gb_per_s"]
-    source = msg("rates.source.disk_promised" if promised else "rates.source.disk_rule")
+    expected = of_disk_reads(known.promised, known.rules["disk.speed"]["least_gb_per_s"])
     reads = [name for name, rate in jobs.items() if is_read_in_a_row(rate)]
     lines = [
         Line(
@@ -35,19 +33,14 @@ def disks(evidence: Evidence, known: Known) -> RateChart | None:
     ]
     absent: list[Message] = []
     if reads:
-        wanted = tuple(Point(at[name], level, name=name) for name in reads)
-        lines.insert(0, Line(msg("rates.line.expected"), Role.EXPECTED, wanted, source))
+        wanted = tuple(Point(at[name], expected.rate, name=name) for name in reads)
+        lines.insert(0, Line(msg("rates.line.expected"), Role.EXPECTED, wanted, expected.source))
     else:
         absent.append(msg("rates.absent.disk"))
     if any(rate.direct is False for rate in jobs.values()):
         absent.append(msg("rates.absent.cache"))
     title, note = msg("rates.chart.disks"), msg("rates.note.disks")
     return RateChart("disks", title, note, Across.NAMES, "GB/s", tuple(lines), tuple(jobs), tuple(absent), "disk.speed")
-
-
-def is_read_in_a_row(rate: DiskRate) -> bool:
-    """Whether a job reads one block after the other."""
-    return (rate.operation or "read") in {"read", "seqread"}
 
 
 def _job(rate: DiskRate) -> str:

@@ -68,7 +68,7 @@ def rates_of(evidence: Evidence, known: Known, watched: Mapping[int, Seen] | Non
         for chart in (
             *all_reduces(evidence, known),
             host_copies(evidence, known),
-            peer_copies(evidence, known),
+            *peer_copies(evidence, known),
             memory_copies(evidence, known),
             products(evidence, known),
             disks(evidence, known),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpuplanner.machines.rates.chart import Across, RateChart
+from gpuplanner.machines.rates.chart import Across, Point, RateChart
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.table.columns import NOTHING, Column, Look
@@ -31,8 +31,7 @@ def columns(chart: RateChart) -> tuple[Column, ...]:
         Column("across", across, _words, width=72, right=chart.across is not Across.NAMES, whole=True),
         Column("line", msg("rates.column.line"), _words, width=110),
         Column("rate", msg("rates.axis.rate"), _number, unit, right=True, width=76, whole=True),
-        Column("low", msg("rates.column.low"), _number, right=True, width=66, yields=True),
-        Column("high", msg("rates.column.high"), _number, right=True, width=66, yields=True),
+        Column("range", msg("rates.column.range"), _words, right=True, width=104, yields=True),
         Column("source", msg("rates.column.source"), _words, width=160, yields=True),
     )
 
@@ -40,13 +39,19 @@ def columns(chart: RateChart) -> tuple[Column, ...]:
 def rows(chart: RateChart, appearance: Appearance) -> list[PlainRow]:
     """A row a point, what stands at one place together."""
     found = [
-        (point.x, at, (_across(chart, point.x, appearance, point.name), appearance.said(line.name), point.y, point.low,
-                       point.high, appearance.said(line.source)))
+        (point.x, at, (_across(chart, point.x, appearance, point.name), appearance.said(line.name), point.y,
+                       _range(point), appearance.said(line.source)))
         for at, line in enumerate(chart.lines)
         for point in line.points
     ]  # fmt: skip
     found.sort(key=lambda each: each[:2])
     return [PlainRow(str(at), cells) for at, (_, _, cells) in enumerate(found)]
+
+
+def _range(point: Point) -> str | None:
+    if point.low is None or point.high is None or point.low == point.high:
+        return None
+    return f"{point.low:,.1f}–{point.high:,.1f}"
 
 
 def _across(chart: RateChart, x: float, appearance: Appearance, name: Any) -> str:
