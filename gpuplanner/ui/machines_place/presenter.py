@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -256,14 +257,16 @@ class MachinesPresenter(QObject):
         run_id: int | None = None,
     ) -> None:
         """Judge a machine. What is `fresh` is kept in the history; of a kept run its verdict now is."""
-        from gpuplanner.machines.causes import find
-        from gpuplanner.machines.judging import judge
-
         text, workspace, entry = self.wanted(session), self._context.workspace, session.entry
         history, tier = self.history, "".join(each.value for each in session.tiers)
         keep = fresh and history.keeps
 
         def work(_cancel: Cancel) -> tuple[Shown, Message | None, Outcome | None]:
+            # To read them takes a fifth of a second, for which the window does not wait here.
+            import_module("gpuplanner.machines.rates.reading")
+            from gpuplanner.machines.causes import find
+            from gpuplanner.machines.judging import judge
+
             problem = None
             try:
                 promised, plan = promised_by(text, workspace)
