@@ -36,8 +36,19 @@ def test_the_all_reduce_that_tier_b_measures_is_judged(evidence, libraries, bus,
     judged = judge("allreduce", collectives=found.collectives, gpus=found.gpus)
     assert judged is not None
     assert (judged.verdict.value, judged.measured) == (verdict, text(f"{bus}.0 GB/s"))
+    # The sums were looked at: no remark on results that nobody checked.
+    assert judged.reason.id != "check.allreduce.unchecked"
     # In place, and no more than what is promised to a GPU's owner.
     assert libraries.most_bytes() == 512 << 20
+
+
+def test_an_all_reduce_with_wrong_sums_fails_however_fast_it_is(evidence):
+    found = evidence("nccl", only=["all_reduce"], gpus=8, name="NVIDIA H100 80GB HBM3", wrong=1)
+    judged = judge("allreduce", collectives=found.collectives, gpus=found.gpus)
+    assert judged is not None
+    assert (judged.verdict.value, judged.reason.id) == ("fail", "check.allreduce.wrong")
+    # All that was looked at on one of the eight.
+    assert judged.measured == text(16 * (64 << 10) // 4)
 
 
 def product(path, rate, **more):

@@ -210,6 +210,7 @@ def test_all_reduce_counts_as_nccl_tests_does(eight):
     rows = kind(frames, "collective")
     assert [row["bytes"] for row in rows] == [1 << 20, 16 << 20, 128 << 20, 512 << 20]
     assert {(row["ranks"], row["nccl_version"]) for row in rows} == {(8, "2.27.3")}
+    assert [row.get("wrong") for row in rows] == [None, None, None, 0]
     assert rows[-1]["bus_gb_per_s"] == pytest.approx(480, rel=1e-3)
     assert rows[-1]["algorithm_gb_per_s"] == pytest.approx(480 * 8 / 14, rel=1e-3)
 
@@ -399,7 +400,8 @@ def test_no_part_of_it_takes_a_name_of_another():
 @pytest.mark.parametrize("part", MEASURE.parts)
 def test_nothing_but_the_standard_library_is_imported(part):
     allowed = {"base64", "ctypes", "functools", "glob", "importlib", "itertools", "json", "mmap", "os", "platform",
-               "random", "signal", "subprocess", "sys", "threading", "time", "typing", "gpuplanner"}  # fmt: skip
+               "random", "signal", "struct", "subprocess", "sys", "threading", "time", "typing",
+               "gpuplanner"}  # fmt: skip
     tree = ast.parse(source_of(part))
     names = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
     names |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}

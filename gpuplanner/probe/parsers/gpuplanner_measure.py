@@ -171,6 +171,7 @@ class _Found:
         run = whole.made(CollectiveRun)
         row = Reading(self._output)
         _put(row, line, frame, {"collective": ("collective", _text), "time_us": ("seconds", _microseconds)})
+        _put(row, line, frame, {"wrong": ("wrong", _whole)})
         _put(row, line, frame, {name: (name, _number) for name in ("bytes", "algorithm_gb_per_s", "bus_gb_per_s")})
         if "bus_gb_per_s" not in row:
             return

@@ -50,6 +50,7 @@ OPTIONAL: Dict[str, Tuple[Any, ...]] = {
     "cuCtxEnablePeerAccess": (P, U),
     "cuMemcpyPeerAsync": (D, P, D, P, S, P),
     "cuStreamWaitEvent": (P, P, U),
+    "cuMemsetD32Async": (D, U, S, P),
 }
 """Without one of these a part is not measured, and that is said."""
 
@@ -219,6 +220,20 @@ class Device:
         """One of the driver's copies, in the stream."""
         self._driver.call(name, *arguments, self.stream)
 
+    def fill(self, address: int, word: int, count: int) -> None:
+        """Write the same 32 bits so many times, in the stream."""
+        self.use()
+        self._driver.call("cuMemsetD32Async", address, word, count, self.stream)
+
+    def read(self, address: int, size: int) -> bytes:
+        """What lies in the GPU's memory, after all that was started before. Raises Ended, CudaFault."""
+        self.use()
+        space = ctypes.create_string_buffer(size)
+        self._driver.call("cuMemcpyDtoHAsync_v2", space, address, size, self.stream)
+        self._driver.call("cuEventRecord", self._events[1], self.stream)
+        self._wait(self._events[1])
+        return space.raw
+
     def at_once(self, one: Tuple[Any, ...], other: Tuple[Any, ...]) -> None:
         """Two of the driver's copies at the same time, the other in a second stream; the first one waits for it."""
         if not self._second.value:
@@ -253,17 +268,21 @@ class Device:
         for _ in range(count):
             work()
         self._driver.call("cuEventRecord", last, self.stream)
+        self._wait(last)
+        elapsed_ms = ctypes.c_float()
+        self._driver.call("cuEventElapsedTime", ctypes.byref(elapsed_ms), first, last)
+        return elapsed_ms.value / 1000.0
+
+    def _wait(self, event: Any) -> None:
+        """Until the GPU has come to an event. Raises Ended: a wait inside of the driver would not end before it."""
         while True:
-            code = self._driver.code("cuEventQuery", last)
+            code = self._driver.code("cuEventQuery", event)
             if code == 0:
-                break
+                return
             if code != NOT_READY:
                 raise self._driver.fault(code, "cuEventQuery")
             self._ended()
             time.sleep(0.0002)
-        elapsed_ms = ctypes.c_float()
-        self._driver.call("cuEventElapsedTime", ctypes.byref(elapsed_ms), first, last)
-        return elapsed_ms.value / 1000.0
 
     def reaches(self, other: "Device") -> bool:
         """Whether copies to the other GPU go directly; that is enabled here where it can be."""

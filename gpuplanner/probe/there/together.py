@@ -3,11 +3,12 @@
 Standard library only, Python 3.6 and later. Never run on a GPU: tested against libraries of our own.
 """
 
+import struct
 from functools import partial
-from typing import Dict, List
+from typing import Any, Dict, List, Optional, Tuple
 
 from gpuplanner.probe.there.alone import KERNEL_BUDGET_S, LARGEST, MEBIBYTE, MOST_BYTES, SIZES, near
-from gpuplanner.probe.there.cuda import Device
+from gpuplanner.probe.there.cuda import CudaFault, Device
 from gpuplanner.probe.there.libraries import Nccl
 from gpuplanner.probe.there.report import Report
 
@@ -15,6 +16,11 @@ PAIR_BUDGET_S = 0.03
 """How long a round of copies between two may take: of eight GPUs there are 56 pairs."""
 REDUCE_SIZES = (MEBIBYTE, 16 * MEBIBYTE, 128 * MEBIBYTE, MOST_BYTES)
 """Of one message, in place: the largest is where the rate no longer grows, and all that one GPU may give."""
+
+ONE = 0x3F800000
+"""1 in FP32."""
+SAMPLES, SAMPLE_BYTES = 16, 64 << 10
+"""What is looked at of each GPU's sums: nccl-tests looks at all of them."""
 
 
 class Together:
@@ -77,13 +83,15 @@ class Together:
             for device in devices:
                 device.use()
                 buffers.append((device.memory(REDUCE_SIZES[-1]), device.stream))
+            wrong = self._wrong(devices, library, buffers)
+            ranks = len(devices)
             for size in REDUCE_SIZES:
                 self._report.conditions.begin(*[self._names[device.index] for device in devices])
                 seconds, count = devices[0].timed(partial(library.all_reduce, buffers, size // 4), KERNEL_BUDGET_S)
-                ranks = len(devices)
                 self._report.result(
                     "collective", seconds, count, collective="all_reduce", ranks=ranks, bytes=size,
                     nccl_version=library.version, library=library.path,
+                    wrong=wrong if size == REDUCE_SIZES[-1] else None,
                     # nccl-tests' definition: what an ideal ring would have to carry.
                     rates={"algorithm_gb_per_s": size / 1e9, "bus_gb_per_s": size * 2e-9 * (ranks - 1) / ranks},
                 )  # fmt: skip
@@ -91,3 +99,23 @@ class Together:
             library.close()
             for device in devices:
                 device.release()
+
+    def _wrong(self, devices: List[Device], library: Nccl, buffers: List[Tuple[int, Any]]) -> Optional[int]:
+        """How many of some sums of ones over all GPUs are not their number; None of a driver that writes no ones."""
+        count = REDUCE_SIZES[-1] // 4
+        right = struct.pack("<f", float(len(devices))) * (SAMPLE_BYTES // 4)
+        wrong = 0
+        try:
+            for device, (address, _) in zip(devices, buffers):  # noqa: B905 (strict= is not known to Python 3.6)
+                device.fill(address, ONE, count)
+        except CudaFault as fault:
+            if fault.reason != "missing_symbol":
+                raise
+            return None
+        library.all_reduce(buffers, count)
+        for device, (address, _) in zip(devices, buffers):  # noqa: B905 (as above)
+            for at in range(SAMPLES):
+                came = device.read(address + at * (REDUCE_SIZES[-1] // SAMPLES), SAMPLE_BYTES)
+                if came != right:
+                    wrong += sum(came[at : at + 4] != right[:4] for at in range(0, SAMPLE_BYTES, 4))
+        return wrong

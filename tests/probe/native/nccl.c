@@ -6,12 +6,14 @@
 
 static int ranks, open_communicators;
 static void (*advance)(int, double);
+static void (*multiply)(uint64_t, float);
 
 int ncclCommInitAll(void **all, int count, const int *devices) {
     void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (!driver) return 1;
     advance = (void (*)(int, double))dlsym(driver, "stub_advance");
-    if (!advance) return 1;
+    multiply = (void (*)(uint64_t, float))dlsym(driver, "stub_multiply");
+    if (!advance || !multiply) return 1;
     ranks = count;
     for (int at = 0; at < count; at++) all[at] = (void *)(intptr_t)(devices[at] + 1);
     open_communicators = count;
@@ -27,6 +29,8 @@ int ncclAllReduce(const void *from, void *to, size_t count, int type, int operat
     const char *told = getenv("STUB_BUS_GB_PER_S");
     double rate = told ? atof(told) * 1e9 : 480e9;
     if (!from || from != to || type != 7 || communicator != stream) return 4;
+    /* A link that changes what it carries, to one of the GPUs. */
+    multiply((uint64_t)(intptr_t)to, getenv("STUB_WRONG") && (intptr_t)stream == 2 ? ranks - 0.5f : ranks);
     advance((int)(intptr_t)stream - 1, 4.0 * count * 2 * (ranks - 1) / ranks / rate);
     return 0;
 }
