@@ -1,4 +1,4 @@
-"""`amd-smi`: `static`, `metric` and `list` as its tree and as JSON, and the GPUs that its usage texts list."""
+"""`amd-smi`: `static`, `metric` and `list` as its tree and as JSON, `monitor` as JSON, GPUs that usage texts list."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.probe.output import Line, Output, at_line_start
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
-from gpuplanner.probe.parsers.amd_values import device_id, generation, mhz
+from gpuplanner.probe.parsers.amd_values import MONITORED, device_id, generation, mhz
 from gpuplanner.probe.parsers.colon_table import Fields
 from gpuplanner.probe.parsers.json_lines import DEEPEST, Places, content_of
 from gpuplanner.probe.parsers.nvidia_values import bus_id, count, each_once, mib
@@ -20,7 +20,7 @@ _TREE = at_line_start(
 )
 _OTHER = re.compile(r"^[A-Z]\w{1,20}: ")
 _ROW = re.compile(r"^( {4,40})([A-Z][\w /]{0,60}):(?: (.{0,200}?))?\s{0,40}$")
-_JSON = re.compile(r'"(?:asic|bus|vbios|mem_usage|bdf|usage)"[ \t]{0,4}:')
+_JSON = re.compile(r'"(?:asic|bus|vbios|mem_usage|bdf|usage|power_usage|vram_total)"[ \t]{0,4}:')
 _LISTED = re.compile(r"ID: (\d{1,4}) \| BDF: ([0-9A-Fa-f:.]{7,16}) \| UUID: ([0-9a-fA-F-]{8,40})")
 
 _FIELDS: Fields = {
@@ -61,6 +61,7 @@ _FIELDS: Fields = {
     "ecc.total_uncorrectable_count": ("ecc_uncorrected_volatile", count),
     "clock.gfx_0.clk": ("clock_graphics_mhz", mhz),
     "clock.mem_0.clk": ("clock_memory_mhz", mhz),
+    **MONITORED,
 }
 """By the path of the label in the tree, in lower case. The tool counts memory in units of 2²⁰ and prints them as MB."""
 

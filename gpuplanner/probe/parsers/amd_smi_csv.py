@@ -7,7 +7,7 @@ from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.probe.output import Line, Output, at_line_start
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
-from gpuplanner.probe.parsers.amd_values import device_id, mhz
+from gpuplanner.probe.parsers.amd_values import MONITORED, device_id, mhz
 from gpuplanner.probe.parsers.colon_table import Fields
 from gpuplanner.probe.parsers.nvidia_values import bus_id, count, each_once, mib
 from gpuplanner.probe.values import Reading, number, words
@@ -44,6 +44,8 @@ _FIELDS: Fields = {
 _LIMIT = {"socket_power": ("power_limit_w", number)}
 _DRAW = {"socket_power": ("power_draw_w", number)}
 """`static` and `metric` have the same word for the limit and for what is drawn; only the first has `max_power`."""
+_OF_METRIC = {"mem": ("temperature_memory_c", number)}
+"""To `metric` "mem" is a temperature, to `monitor` a share."""
 _MOST_ROWS = 100_000
 
 
@@ -59,7 +61,8 @@ def parse(output: Output) -> Parsed:
         if at >= _MOST_ROWS:
             break
         power = _LIMIT if "max_power" in cells else _DRAW
-        fields = {**_FIELDS, **power, **({"mem": ("temperature_memory_c", number)} if "hotspot" in cells else {})}
+        more = MONITORED if "power_usage" in cells else _OF_METRIC if "hotspot" in cells else {}
+        fields = {**_FIELDS, **power, **more}
         gpu = gpus.setdefault(cells["gpu"], Reading(output))
         for name, cell in cells.items():
             gpu.of(fields, name, cell, line)
@@ -68,7 +71,7 @@ def parse(output: Output) -> Parsed:
 
 
 def _known(names: list[str]) -> bool:
-    return len((_FIELDS.keys() | _DRAW.keys()) & set(names)) > 2
+    return len((_FIELDS.keys() | _DRAW.keys() | MONITORED.keys()) & set(names)) > 2
 
 
 def _rows(output: Output) -> Iterator[tuple[Line, dict[str, str]]]:

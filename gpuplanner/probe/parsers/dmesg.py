@@ -34,6 +34,8 @@ _MARKED = re.compile(
 )
 """What only the kernel's ring buffer has before its lines, not a program's own log."""
 _LOOKED_AT = 400
+_NO_ENTRIES = "-- No entries --"
+"""What the journal says where nothing was found, or where it may not be read."""
 _MOST_EVENTS = 10_000
 _FEW = 3
 
@@ -53,7 +55,8 @@ def recognise(output: Output) -> int:
     if marked and (marked >= _FEW or marked * 2 >= len(looked_at)):
         return CERTAIN
     logged = sum(1 for text in looked_at if _OF_DAEMON.match(text))
-    return LIKELY if logged and logged * 2 > len(looked_at) else NO
+    nothing = looked_at[-1:] == [_NO_ENTRIES]
+    return LIKELY if nothing or (logged and logged * 2 > len(looked_at)) else NO
 
 
 def parse(output: Output) -> Parsed:

@@ -9,7 +9,7 @@ from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.record import LONGEST_QUOTE
 from gpuplanner.probe.evidence.serving_log import NcclLog
 from gpuplanner.probe.output import Line, Output
-from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
+from gpuplanner.probe.parsers import CERTAIN, LIKELY, NO, Parsed, Parser
 from gpuplanner.probe.parsers.nvidia_values import count
 from gpuplanner.probe.values import Reading, words
 
@@ -48,13 +48,16 @@ _LOOKED_AT = 20_000
 
 
 def recognise(output: Output) -> int:
-    """Certain by a line with its mark that says one of the things that are read, or by a warning."""
+    """Certain by a line with its mark that says one of the things that are read or is a warning; likely by others."""
     if "NCCL INFO " not in output.text and "NCCL WARN " not in output.text:
         return NO
     marked = islice((line.text for line in output.holding("NCCL ")), _LOOKED_AT)
-    found = (_LINE.search(text) for text in marked)
-    known = any(match and (match[2] == "WARN" or _KNOWN.search(match["said"])) for match in found)
-    return CERTAIN if known else NO
+    sure = NO
+    for match in filter(None, map(_LINE.search, marked)):
+        if match[2] == "WARN" or _KNOWN.search(match["said"]):
+            return CERTAIN
+        sure = LIKELY
+    return sure
 
 
 def parse(output: Output) -> Parsed:

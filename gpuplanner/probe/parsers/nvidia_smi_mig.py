@@ -38,7 +38,7 @@ def recognise(output: Output) -> int:
     """Certain by the title of one of the tables."""
     if "Profile ID" in output.text and output.has(_PLACEMENTS, "Profile ID"):
         return CERTAIN
-    if "MIG" not in output.text:
+    if "MIG" not in output.text and "nstances:" not in output.text:
         return NO
     return CERTAIN if _TITLE.search(output.text) or output.has(_NONE, "No MIG-enabled devices found") else NO
 

@@ -9,7 +9,7 @@ from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.paths import PathMatrix
 from gpuplanner.probe.evidence.record import Seen
 from gpuplanner.probe.output import Line, Output, at_line_start
-from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser, Problem
+from gpuplanner.probe.parsers import CERTAIN, LIKELY, NO, Parsed, Parser, Problem
 from gpuplanner.probe.values import Reading, lacking
 
 _COLUMNS = r"(?:[ \t]{0,80}GPU\d{1,4}[ \t]{1,40}(?:GPU\d|NIC\d|mlx|CPU |NUMA ).*|[ \t]{1,80}GPU\d{1,4}[ \t]{0,40})$"
@@ -33,10 +33,10 @@ _MOST_MATRICES = 200
 
 
 def recognise(output: Output) -> int:
-    """Certain by a header of GPUs with a row of paths below."""
+    """Certain by a header of GPUs with a row of paths below, likely by a header alone."""
     if "GPU" not in output.text or not any(output.starting(_TABLE)):
         return NO
-    return CERTAIN if any(matrix.rows for matrix in _matrices(output)) else NO
+    return CERTAIN if any(matrix.rows for matrix in _matrices(output)) else LIKELY
 
 
 def parse(output: Output) -> Parsed:
@@ -57,7 +57,8 @@ def parse(output: Output) -> Parsed:
         for matrix, made in zip(whole, matrices, strict=True)
         if made.kind == "p2p"
     ]
-    return Parsed(Evidence(matrices=matrices, looked_for=frozenset({"matrices"})), tuple(problems))
+    looked_for = frozenset({"matrices"} if matrices else ())
+    return Parsed(Evidence(matrices=matrices, looked_for=looked_for), tuple(problems))
 
 
 class _Matrix:

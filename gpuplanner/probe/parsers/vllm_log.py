@@ -98,6 +98,7 @@ _SURE = (
     "can be stored in KV cache (",
     "GiB KV cache is needed",
     "LLM engine (v",
+    "vLLM API server version",
 )
 _REFUSED = ("can be stored in KV cache (", "KV cache is needed, which is larger", "To serve at least one request with")
 _NO_MEMORY = "No available memory for the cache blocks"
