@@ -1,7 +1,7 @@
 # `make run` opens the window, `make test` checks everything; each sets up what it needs first.
 # PYTHON=/path/to/python3.12 uses that interpreter; ARGS="…" goes to gpuplanner or to pytest.
 
-.PHONY: run test fuzz lint format messages screenshots lock accuracy accuracy-fit accuracy-diff benchmarks
+.PHONY: run test fuzz walk lint format messages screenshots lock accuracy accuracy-fit accuracy-diff benchmarks
 
 IN := .venv/bin/python
 export PYTHON
@@ -18,6 +18,12 @@ test:
 fuzz:
 	@sh packaging/setup.sh test
 	@GPUPLANNER_FUZZ=$${GPUPLANNER_FUZZ:-40} $(IN) -m pytest -q tests/engine/test_corners.py tests/store/test_damage.py tests/probe/test_any_text.py $(ARGS)
+
+# Every model with every kind of machine in every kind of work: what a search computes and what an estimate does, signs,
+# units, and facts that are taken away; `make test` takes a sample of the pairs.
+walk:
+	@sh packaging/setup.sh test
+	@GPUPLANNER_WALK=1 $(IN) -m pytest -q tests/engine/test_every_pair.py $(ARGS)
 
 lint:
 	@sh packaging/setup.sh test

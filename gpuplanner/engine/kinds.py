@@ -141,7 +141,7 @@ KINDS: Mapping[str, Kind] = {
         (("step_s", Unit.SECOND), ("tokens_per_s", Unit.TOKEN_PER_S), *JOB, HOURLY),
         (("step_s",), ("job_s", "tokens_per_s"), ("job_usd", "usd_per_mtoken", "mfu")),
         ("tokens_per_s", "mfu", "max_micro_batch", "max_sequence"),
-        aside=(("mfu", Unit.RATIO), ("usd_per_mtoken", Unit.MONEY)),
+        aside=(("mfu", Unit.RATIO), ("usd_per_mtoken", Unit.MONEY_PER_MTOKEN)),
         needs=training_needs,
         inputs=lambda workload: workload.model_dump() | {"tokens": workload.tokens_in_all},
         room_is_all=lambda workload: workload.deadline_s is None,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpuplanner.catalog.architecture import ModelArchitecture
+from gpuplanner.catalog.architecture import ModelArchitecture, Role
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.columns import multiplied
@@ -111,6 +111,7 @@ class ServingSpace:
         self._shape = shape_of(model)
         self._load = load_numbers(workload)
         self._apart = degrees_of(workload).apart
+        self._answers = model.role is not Role.ENCODER  # of the others no time per token says anything
         self._laid_out: dict[tuple[int, bool], ServingWays | None] = {}
         self._servers: dict[str, ServerNumbers] = {}
 
@@ -208,6 +209,8 @@ class ServingSpace:
         checks = []
         if workload.concurrency is not None and workload.ttft_goal_s is None:
             checks.append(Check(Broken.LOAD, float(workload.concurrency), found.own(block.held), Unit.COUNT))
+        if not self._answers:
+            return checks
         if workload.concurrency is None and workload.request_rate is not None:
             answered = found.own(block.request_per_s)
             checks.append(Check(Broken.RATE, workload.request_rate, answered, Unit.REQUEST_PER_S))
@@ -219,7 +222,7 @@ class ServingSpace:
 
     def candidate(self, machine: Machine, computed: Computed, place: int) -> Candidate:
         found: _Results = computed.results
-        ways, block = found.ways, found.block
+        ways = found.ways
         whole = with_nodes(machine, int(ways.nodes[place]))
         way = Way(
             tensor_parallel=int(ways.tensor_parallel[place]),
@@ -230,17 +233,8 @@ class ServingSpace:
             prefill_workers=int(ways.prefill_workers[place]),
             prefill_tensor_parallel=(self._workload.prefill_tensor_parallel or 0) if self._apart else 0,
         )
-        at_work = requests_at_work(found.value(block.at_work, place), self._load, self._apart)
-        ttft_s, tpot_s = found.value(block.ttft_s, place), found.value(block.tpot_s, place)
-        metrics = {
-            "ttft_s": ttft_s,
-            "tpot_s": tpot_s,
-            "request_s": ttft_s + tpot_s * (self._workload.output_tokens - 1),
-            "request_per_s": found.value(block.request_per_s, place),
-            "output_tokens_per_s": found.value(block.output_tokens_per_s, place),
-            "resident_sequences": float(at_work),
-        }
-        metrics |= _costs(whole, metrics["output_tokens_per_s"])
+        metrics = self._metrics(found, place) if self._answers else {}
+        metrics |= _costs(whole, metrics.get("output_tokens_per_s"))
         degrees = {"tensor_parallel": way.tensor_parallel, "pipeline_parallel": way.pipeline_parallel}
         if not ways.plain:
             degrees |= {"attention_ranks": way.data_parallel, "expert_parallel": way.expert_parallel > 1}
@@ -250,8 +244,21 @@ class ServingSpace:
         plan = self._plan.model_copy(update={"workload": workload, "machine": choice_of(whole)})
         if place not in found.fits:
             found.fits[place] = self._fit(machine, found, place)
-        free = found.usable - found.value(block.needed, place)
+        free = found.usable - found.value(found.block.needed, place)
         return Candidate(whole, way, plan, found.fits[place], free, metrics)
+
+    def _metrics(self, found: _Results, place: int) -> dict[str, float]:
+        """Times and rates of a way, as an estimate has them."""
+        block = found.block
+        ttft_s, tpot_s = found.value(block.ttft_s, place), found.value(block.tpot_s, place)
+        return {
+            "ttft_s": ttft_s,
+            "tpot_s": tpot_s,
+            "request_s": ttft_s + tpot_s * (self._workload.output_tokens - 1),
+            "request_per_s": found.value(block.request_per_s, place),
+            "output_tokens_per_s": found.value(block.output_tokens_per_s, place),
+            "resident_sequences": float(requests_at_work(found.value(block.at_work, place), self._load, self._apart)),
+        }
 
     def _fit(self, machine: Machine, found: _Results, place: int) -> Fit:
         """The verdict that the estimate of this very way gives."""
@@ -322,11 +329,13 @@ def _first_of_each(passing: Array) -> Array:
     return first
 
 
-def _costs(machine: Machine, output_tokens_per_s: float) -> Mapping[str, float]:
+def _costs(machine: Machine, output_tokens_per_s: float | None) -> Mapping[str, float]:
     if machine.usd_per_hour is None:
         return {}
-    return {
+    found = {
         "usd_per_hour": machine.usd_per_hour,
         "usd_per_month": float(usd_per_month(machine.usd_per_hour, HOURS_PER_MONTH)),
-        "usd_per_mtoken": float(usd_per_mtoken(machine.usd_per_hour, output_tokens_per_s)),
     }
+    if output_tokens_per_s is not None:
+        found["usd_per_mtoken"] = float(usd_per_mtoken(machine.usd_per_hour, output_tokens_per_s))
+    return found
