@@ -55,16 +55,23 @@ class HistoryPanel(QWidget):
         appearance.languageChanged.connect(self._render)
 
     def show_machine(self, shown: Shown) -> None:
-        """Show what is kept of this machine."""
+        """Show what is kept of this machine; read again only where it is another, or more is known of it."""
+        if shown is self._shown:
+            return
         if self._shown is None or self._shown.target != shown.target:
             self._all, self._session_in_sight = False, None
         self._shown = shown
         self._render()
 
     @property
+    def runs(self) -> tuple[KeptRun, ...]:
+        """The runs of the machine, the latest first."""
+        return tuple(item for item in self.items if isinstance(item, KeptRun))
+
+    @property
     def may_compare(self) -> bool:
         """Whether there are two runs."""
-        return sum(isinstance(item, KeptRun) for item in self.items) > 1
+        return len(self.runs) > 1
 
     def _render(self) -> None:
         if self._shown is None:

@@ -69,7 +69,7 @@ class HistoryParts(QObject):
         kind = msg(f"machinesui.kind.{session.entry.kind}")
         if session.entry.kind == "sample":
             return msg("runsui.note.sample")
-        runs = self._presenter.history.runs(session.entry.target) if session.shown.run_id is not None else ()
+        runs = self.panel.runs
         at = next((at for at, run in enumerate(runs) if run.id == session.shown.run_id), None)
         seconds = f"{session.seconds:.0f}"
         if at is None:
