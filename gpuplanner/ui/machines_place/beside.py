@@ -1,47 +1,29 @@
 """The right column: the charts of what was measured, and the machine live. It scrolls as a whole."""
 
-from collections.abc import Sequence
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any, Protocol
-
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from gpuplanner.ui.machines_place.charts.cards import RateCards
+from gpuplanner.ui.machines_place.live.card import LiveCard
 from gpuplanner.ui.machines_place.shown import Shown
 from gpuplanner.ui.tokens import GAP
 from gpuplanner.ui.widgets.scrolling import Scrolled, scrolling
 
-_PLACE = "gpuplanner.ui.machines_place"
-
-
-class MachineCard(Protocol):
-    """What every card of the page can do."""
-
-    def show_machine(self, shown: Shown) -> None: ...
-
-
-def card(module: str, name: str, *given: Any) -> QWidget | None:
-    """A card of the page, read when it is first wanted; None where this build has none of them."""
-    if find_spec(f"{_PLACE}.{module.split('.', maxsplit=1)[0]}") is None or find_spec(f"{_PLACE}.{module}") is None:
-        return None
-    made = getattr(import_module(f"{_PLACE}.{module}"), name)(*given)
-    if not isinstance(made, QWidget):
-        raise TypeError(f"{module}.{name} is no widget")
-    return made
+BAR = 9
+"""Pixels right of the cards in which the bar lies that scrolls them."""
 
 
 class Beside(QWidget):
-    """Cards below one another."""
+    """The cards below one another."""
 
-    def __init__(self, cards: Sequence[QWidget | None]) -> None:
+    def __init__(self, rates: RateCards, live: LiveCard) -> None:
         super().__init__()
-        self.cards: tuple[Any, ...] = tuple(each for each in cards if each is not None)
+        self._cards: tuple[RateCards | LiveCard, ...] = (rates, live)
         inner = Scrolled()
         column = QVBoxLayout(inner)
-        column.setContentsMargins(0, 0, 0, 0)
+        column.setContentsMargins(0, 0, BAR, 0)
         column.setSpacing(GAP)
-        for each in self.cards:
+        for each in self._cards:
             column.addWidget(each)
         column.addStretch(1)
         layout = QVBoxLayout(self)
@@ -55,6 +37,6 @@ class Beside(QWidget):
 
     def show_machine(self, shown: Shown) -> None:
         """Show another machine, or more of this one. Without a card that has something to say the column goes."""
-        for each in self.cards:
+        for each in self._cards:
             each.show_machine(shown)
-        self.setVisible(any(not each.isHidden() for each in self.cards))
+        self.setVisible(any(not each.isHidden() for each in self._cards))

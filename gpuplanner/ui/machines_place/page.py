@@ -8,8 +8,9 @@ from gpuplanner.messages import msg
 from gpuplanner.probe.commands import READ_ONLY
 from gpuplanner.ui.fields.text_field import Check, TextField
 from gpuplanner.ui.fonts import TextRole
-from gpuplanner.ui.machines_place.beside import Beside, card
+from gpuplanner.ui.machines_place.beside import BAR, Beside
 from gpuplanner.ui.machines_place.cause.card import CauseCard
+from gpuplanner.ui.machines_place.charts.cards import RateCards
 from gpuplanner.ui.machines_place.checks_view import ChecksView
 from gpuplanner.ui.machines_place.errands import Tier, Ways
 from gpuplanner.ui.machines_place.history.parts import HistoryParts
@@ -68,15 +69,14 @@ class MachinesPage(Page):
         self.kept = HistoryParts(context, self.presenter, self.host, self.expected)
         for widget in (self.checks, self.running, self.raw, self.kept.difference):
             self._stack.addWidget(widget)
-        rates = card("charts.cards", "RateCards", context)
+        self.rates = RateCards(context)
         self.live = LiveCard(context, self.presenter.probing, self.presenter.ways)
-        self.beside = Beside((rates, self.live))
+        self.beside = Beside(self.rates, self.live)
         left = scrolling(self._left())
         left.setMinimumWidth(_LEAST_LEFT)
-        panes = [left, self._middle(), *([self.beside] if self.beside.cards else [])]
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(GAP + 2, GAP + 2, GAP + 2, GAP + 2)
-        layout.addWidget(Splitter(context.settings, "machines", panes, (244, 620, 380)[: len(panes)], grows=1))
+        layout = self._columns = QHBoxLayout(self)
+        panes = (left, self._middle(), self.beside)
+        layout.addWidget(Splitter(context.settings, "machines", panes, _WIDTHS, grows=1))
         self.cause.after = self.checks.table
         self._beside_shows: Shown | None = None
         self._wire()
@@ -207,6 +207,9 @@ class MachinesPage(Page):
         if shown is not self._beside_shows:
             self._beside_shows = shown
             self.beside.show_machine(shown)
+            # The bar of the right column lies in the margin.
+            right = GAP + 2 - (0 if self.beside.isHidden() else BAR)
+            self._columns.setContentsMargins(GAP + 2, GAP + 2, right, GAP + 2)
             self.cause.show_machine(shown)
         self.headingChanged.emit()
 
@@ -261,6 +264,8 @@ class MachinesPage(Page):
         self.kept.sessionRead.connect(self.live.show_session)
         self.kept.sessionRead.connect(lambda _session: self.beside.reveal(self.live))
         self.live.sessionEnded.connect(self.kept.keep_session)
+        for session in (self.live.sessionEnded, self.kept.sessionRead):
+            session.connect(self.rates.show_session)
         for check in self.tiers.values():
             check.toggled.connect(lambda _on: self.running.show_tiers(self._wanted_tiers()))
         self.test.clicked.connect(self._test)

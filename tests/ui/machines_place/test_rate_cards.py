@@ -15,6 +15,8 @@ from gpuplanner.machines.evidence import MachineEvidence
 from gpuplanner.messages import Language, msg
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.measured import DiskRate, MatrixRate
+from gpuplanner.probe.live_session import LiveSession
+from gpuplanner.probe.telemetry import Telemetry
 from gpuplanner.store.settings import LANGUAGE
 from gpuplanner.ui.machines_place.charts.cards import RateCards
 from gpuplanner.ui.machines_place.shown import Shown
@@ -116,6 +118,22 @@ def test_a_plan_brings_its_operators(qtbot, cards, workspace):
     operators = [series for series in roof.chart._series if series.kind is SeriesKind.POINTS]
     assert len(operators) == 1
     assert "Reading weights, Multiplying" in operators[0].names
+
+
+def test_what_was_watched_stands_beside_the_shares_of_the_plan(qtbot, cards, workspace):
+    choice = MachineChoice(gpu_id=H100_SXM.id, gpus=1, per_node=1)
+    plan = workspace.presets["chat-8b"].model_copy(update={"machine": choice})
+    cards.show_machine(shown(None, plan=plan))
+    assert cards.isHidden()
+    telemetry = Telemetry()
+    for at in range(30):
+        telemetry.take({"at_s": at / 10, "gpus": [{"gpu": 0, "utilization_percent": 71, "power_w": 350}]})
+    cards.show_session(LiveSession("node-07", "2026-11-30T10:42:00Z", telemetry))
+    assert all_made(qtbot, cards) == ["roofline", "utilization"]
+    [seen] = [series for series in cards.cards[1].chart._series if series.kind is SeriesKind.BARS]
+    assert list(seen.y) == [71.0, 50.0]
+    cards.show_machine(Shown("another", "ssh", plan=plan))
+    assert cards.isHidden()
 
 
 def test_it_reads_well_in_every_look_with_charts_and_with_tables(qtbot, cards, appearance):

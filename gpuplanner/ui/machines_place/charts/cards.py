@@ -17,8 +17,9 @@ from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.label import Ink, Label
 
 if TYPE_CHECKING:
-    from gpuplanner.machines.evidence import MachineEvidence
     from gpuplanner.machines.rates.chart import RateChart, Rates
+    from gpuplanner.machines.rates.utilization import Seen
+    from gpuplanner.probe.evidence import Evidence
     from gpuplanner.ui.machines_place.charts.rate_card import RateCard
 
 _FIRST = (Judged.FAIL, Judged.WARN)
@@ -33,8 +34,10 @@ class RateCards(QWidget):
         self._shown: Shown | None = None
         self._working = Latest(context.jobs)
         self._waiting: list[tuple[RateChart, Judged | None]] = []
+        self._watched: dict[int, Seen] | None = None
         self._lacks = False
         self.cards: list[RateCard] = []
+        self._undrawn: RateCard | None = None
         self._turn = QTimer(self)
         self._turn.setInterval(0)
         self._turn.timeout.connect(self._make_next)
@@ -55,22 +58,38 @@ class RateCards(QWidget):
         before, self._shown = self._shown, shown
         if before is not None and _is_same(before, shown):
             return
+        if before is None or before.target != shown.target:
+            self._watched = None
+        self._refresh(shown)
+
+    def show_session(self, session: object) -> None:
+        """What was watched of this machine: its shares stand beside those of the plan, where there is one."""
+        from gpuplanner.machines.rates.utilization import of_telemetry
+        from gpuplanner.probe.live_session import LiveSession
+
+        if isinstance(session, LiveSession):
+            self._watched = of_telemetry(session.telemetry)
+            if self._shown is not None and self._shown.plan is not None:
+                self._refresh(self._shown)
+
+    def _refresh(self, shown: Shown) -> None:
+        from gpuplanner.machines.rates.reading import has_rates
+        from gpuplanner.probe.evidence import Evidence
+
         self._working.cancel()
         self._clear()
-        machine = shown.machine
-        if machine is None:
+        if shown.machine is None and not self._watched:
             self.hide()
             return
-        from gpuplanner.machines.rates.reading import has_rates
-
-        there = has_rates(machine.evidence, with_plan=shown.plan is not None)
-        self.teach.setVisible(not there and shown.kind in {"here", "ssh"})
+        evidence = shown.machine.evidence if shown.machine is not None else Evidence()
+        there = has_rates(evidence, with_plan=shown.plan is not None)
+        self.teach.setVisible(not there and shown.kind in {"here", "ssh"} and shown.machine is not None)
         self.setVisible(there or not self.teach.isHidden())
         if there:
-            self._work_out(machine, shown)
+            self._work_out(evidence, shown)
 
-    def _work_out(self, machine: "MachineEvidence", shown: Shown) -> None:
-        workspace = self._context.workspace
+    def _work_out(self, evidence: "Evidence", shown: Shown) -> None:
+        workspace, watched = self._context.workspace, self._watched
         given = shown.acceptance.promised if shown.acceptance is not None else shown.promised
 
         def work(_cancel: Cancel) -> "Rates":
@@ -79,8 +98,7 @@ class RateCards(QWidget):
 
             # To read it takes half a second, for which the window does not wait here.
             import_module("pyqtgraph")
-            known = known_of(workspace, machine.evidence, given or NOTHING, shown.plan)
-            return rates_of(machine.evidence, known)
+            return rates_of(evidence, known_of(workspace, evidence, given or NOTHING, shown.plan), watched)
 
         self._working.run(work, lambda rates: self._show(rates, shown))
 
@@ -95,7 +113,11 @@ class RateCards(QWidget):
         self._turn.start()
 
     def _make_next(self) -> None:
-        """One card more; after the last one what was not measured."""
+        """Draw the last card, or make one more; after the last one what was not measured."""
+        if self._undrawn is not None:
+            self._undrawn.draw()
+            self._undrawn = None
+            return
         if not self._waiting:
             self._turn.stop()
             self.lacking.setVisible(self._lacks and bool(self.cards))
@@ -106,10 +128,12 @@ class RateCards(QWidget):
         self.cards.append(card)
         self._column.insertWidget(len(self.cards), card)
         card.show()
+        self._undrawn = card
 
     def _clear(self) -> None:
         self._turn.stop()
         self._waiting = []
+        self._undrawn = None
         self.lacking.hide()
         for card in self.cards:
             self._column.removeWidget(card)

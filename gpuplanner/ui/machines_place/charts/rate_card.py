@@ -70,14 +70,14 @@ class RateCard(Card):
         self.chart.setVisible(bool(chart.lines))
         self.as_table.setVisible(bool(chart.lines))
         self.more.setVisible(bool(chart.lines))
-        appearance.languageChanged.connect(self._render)
-        self._render()
+        appearance.languageChanged.connect(self.draw)
         self.as_table.setChecked(context.settings.kept(self._kept, False) is True)
 
     def _offer(self) -> None:
         pop_up(self.chart.menu(), self.more)
 
-    def _render(self) -> None:
+    def draw(self) -> None:
+        """Draw the lines: what takes as long as to make the card, and is done in a turn of its own."""
         appearance = self._context.appearance
         self.chart.set_axes(*axes(self._drawn, appearance))
         self.chart.set_series(series(self._drawn, appearance))
