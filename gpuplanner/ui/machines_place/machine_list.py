@@ -37,6 +37,9 @@ def state_of(session: MachineSession) -> tuple[Verdict, Message]:
     if session.shown.acceptance is not None:
         verdict, word = _BY_VERDICT[session.shown.acceptance.verdict.value]
         return verdict, msg(f"machinesui.state.{word}")
+    if session.last_verdict in _BY_VERDICT:
+        verdict, word = _BY_VERDICT[session.last_verdict]
+        return verdict, msg(f"machinesui.state.{word}")
     return Verdict.UNKNOWN, msg("machinesui.state.new")
 
 

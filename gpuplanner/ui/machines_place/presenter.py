@@ -56,6 +56,7 @@ class MachinesPresenter(QObject):
         self.ways = ways or Ways()
         self.sessions: list[MachineSession] = []
         self.history = MachineHistory(context, self)
+        self._last_verdicts = self.history.last_verdicts()
         self.current = self._add(Entry(HERE, "here", ""))
         for host in self.history.hosts():
             self._add(Entry(host, "ssh", host, own=True))
@@ -220,6 +221,8 @@ class MachinesPresenter(QObject):
         for signal in (session.changed, session.progressed, session.asked):
             signal.connect(self.changed)
         session.ran.connect(lambda: self._ran(session))
+        if entry.kind in {"here", "ssh"}:
+            session.last_verdict = self._last_verdicts.get(entry.target, "")
         ranks = [_rank(each.entry) for each in self.sessions]
         at = next((at for at, rank in enumerate(ranks) if rank > _rank(entry)), len(ranks))
         self.sessions.insert(at, session)

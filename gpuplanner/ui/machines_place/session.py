@@ -68,6 +68,8 @@ class MachineSession(QObject):
         self.problem: Message | None = None
         self.unreachable = False
         self.judging = False
+        self.last_verdict = ""
+        """Of the latest run that is kept of it, as long as nothing else is known."""
         self.began = 0.0
         self.seconds = 0.0
         self._probing = probing

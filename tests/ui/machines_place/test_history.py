@@ -144,6 +144,8 @@ def test_what_cannot_be_kept_is_said_and_shown_all_the_same(open_page, history, 
 
 def test_a_kept_run_is_opened_and_held_against_something_else(open_page, two_runs, history, qtbot):
     _, page = open_page()
+    (row,) = [row for row in page.list.rows if row._name == "node-07"]
+    assert "fail" in row.accessibleName()  # what was found last, before anything is opened
     visit(page, "node-07", qtbot)
     assert page.presenter.current.shown.run_id == two_runs[1]
     assert "2" in page._appearance.said(page.heading().note)

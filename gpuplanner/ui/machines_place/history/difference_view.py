@@ -176,9 +176,9 @@ def _columns(before: str, after: str) -> tuple[Column, ...]:
         return msg(f"runsui.column.{name}")
 
     return (
-        Column("where", title("where"), words, width=58),
-        Column("what", title("what"), words, width=92),
-        Column("before", title(before), words, width=84),
-        Column("after", title(after), words, width=84),
-        Column("change", title("change"), change, plain=plain, width=104, whole=True),
+        Column("where", title("where"), words, width=56),
+        Column("what", title("what"), words, width=150),
+        Column("before", title(before), words, width=88),
+        Column("after", title(after), words, width=88),
+        Column("change", title("change"), change, plain=plain, width=104, yields=True),
     )

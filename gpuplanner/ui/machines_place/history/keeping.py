@@ -130,6 +130,14 @@ class MachineHistory(QObject):
         except InputError:
             return ()
 
+    def last_verdicts(self) -> dict[str, str]:
+        """The verdict of the latest run of each host that was judged whole."""
+        try:
+            runs = self._history.runs()
+        except InputError:
+            return {}
+        return {run.host: run.verdict for run in reversed(runs) if run.whole and run.verdict}
+
     def sessions(self, host: str) -> tuple[KeptSession, ...]:
         """The live sessions of a host, the latest first; none where they cannot be read now."""
         try:

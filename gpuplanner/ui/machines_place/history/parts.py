@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject, Signal
 
-from gpuplanner.messages import InputError, Message, msg
+from gpuplanner.messages import InputError, Message, MessageValue, msg
 from gpuplanner.probe.live_session import LiveSession
 from gpuplanner.ui.background import Cancel
 from gpuplanner.ui.fields.text_field import TextField
@@ -63,8 +63,9 @@ class HistoryParts(QObject):
         self.remove.setVisible(self._presenter.may_remove)
         if not self._expected.box.edit.hasFocus():
             self._expected.box.edit.setCursorPosition(0)  # A quote is read from its beginning.
+        self._expected.box.edit.setToolTip(self._expected.value())
 
-    def note(self, session: MachineSession) -> Message:
+    def note(self, session: MachineSession) -> MessageValue:
         """What stands beside the machine's name: what it is, which run of it is in sight, how long that took."""
         kind = msg(f"machinesui.kind.{session.entry.kind}")
         if session.entry.kind == "sample":
@@ -73,7 +74,8 @@ class HistoryParts(QObject):
         at = next((at for at, run in enumerate(runs) if run.id == session.shown.run_id), None)
         seconds = f"{session.seconds:.0f}"
         if at is None:
-            return msg("machinesui.note", kind=kind, seconds=seconds) if session.seconds else kind
+            without = kind if session.entry.name else ""  # Without a name of its own the kind is its title.
+            return msg("machinesui.note", kind=kind, seconds=seconds) if session.seconds else without
         number, date = len(runs) - at, when(runs[at].began, self._context.appearance)
         if not session.seconds:
             return msg("runsui.note.short", kind=kind, number=number, count=len(runs), when=date)
