@@ -13,7 +13,7 @@ from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.machines_place.evidence_line import EvidenceLine
 from gpuplanner.ui.machines_place.fitted import Fitted
-from gpuplanner.ui.painting import painter_for
+from gpuplanner.ui.painting import painter_for, with_capital
 from gpuplanner.ui.settings import Settings
 from gpuplanner.ui.tab_order import follow
 from gpuplanner.ui.table.columns import NOTHING, Column, Look
@@ -35,6 +35,7 @@ LOOKS = {
     Judged.SKIPPED: (Verdict.INFO, msg("check.verdict.skipped")),
 }
 _MOST_LINES = 6
+_TAG_HEIGHT = 26
 _SHARE = 0.45
 """Of the view's height, at most, for what stands below the table."""
 
@@ -64,7 +65,7 @@ class CountTag(Clickable):
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(int(tag_width(LOOKS[self.judged][0], self._word) + 5), 26)
+        return QSize(int(tag_width(LOOKS[self.judged][0], self._word) + 5), _TAG_HEIGHT)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, area = painter_for(self), QRectF(self.rect())
@@ -99,6 +100,7 @@ class ChecksView(QWidget):
         self.evidence: list[EvidenceLine] = []
         """The lines of the chosen check."""
         self._beneath: Fitted | None = None
+        self.title.setFixedHeight(_TAG_HEIGHT)
         head = FlowLayout(across=4, down=2)
         head.addWidget(self.title)
         for tag in self.tags.values():
@@ -141,7 +143,8 @@ class ChecksView(QWidget):
         if self._acceptance is None:
             return
         self.title.say(headline(self._acceptance))
-        self.against.say(self._acceptance.promised.said_by or msg("machinesui.against_itself"))
+        said_by = self._acceptance.promised.said_by or msg("machinesui.against_itself")
+        self.against.say(with_capital(self._appearance.said(said_by)))
         for judged, tag in self.tags.items():
             tag.show_count(sum(each.judgement.verdict is judged for each in self._acceptance.results))
         self._fill()

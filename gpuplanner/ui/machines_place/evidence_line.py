@@ -30,6 +30,7 @@ class EvidenceLine(Clickable):
         super().__init__(appearance)
         self._seen = seen
         self._quote = shortened(on_one_line(" ".join(seen.text.split())), _MOST_TEXT) or "–"
+        self._source = shortened(on_one_line(seen.source), _MOST_SOURCE)
         self._where = ""
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.clicked.connect(lambda: self.wanted.emit(seen.source, seen.line))
@@ -46,20 +47,26 @@ class EvidenceLine(Clickable):
             rounded_box(painter, area, RADIUS_FIELD, tokens.hover)
         ink = tokens.text if self.underMouse() else tokens.muted
         draw_icon(painter, "file-text", QRectF(6, (area.height() - _ICON) / 2, _ICON, _ICON), tokens.muted)
-        face = font(TextRole.LABEL)
-        right = min(QFontMetricsF(face).horizontalAdvance(self._where) + 2, area.width() * _SOURCE_SHARE)
-        painter.setFont(face)
+        metrics = QFontMetricsF(font(TextRole.LABEL))
+        told = self._where_within(metrics, area.width() * _SOURCE_SHARE)
+        right = metrics.horizontalAdvance(told) + 2
+        painter.setFont(font(TextRole.LABEL))
         where = QRectF(area.right() - right - 8, 0, right, area.height())
-        draw_text(
-            painter, where, self._where, tokens.muted, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        )
+        draw_text(painter, where, told, tokens.muted, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         painter.setFont(font(TextRole.CODE))
         draw_text(painter, QRectF(26, 0, where.left() - 38, area.height()), self._quote, ink)
         self.paint_focus(painter)
 
+    def _where_within(self, metrics: QFontMetricsF, room: float) -> str:
+        """The place of the line, with the name of the output cut rather than the line's number."""
+        beside = metrics.horizontalAdvance(self._said("")) + 2
+        return self._said(metrics.elidedText(self._source, Qt.TextElideMode.ElideRight, max(0.0, room - beside)))
+
+    def _said(self, source: str) -> str:
+        return self._appearance.text("machinesui.detail.line", source=source, line=self._seen.line)
+
     def _render(self) -> None:
-        source = shortened(on_one_line(self._seen.source), _MOST_SOURCE)
-        self._where = self._appearance.text("machinesui.detail.line", source=source, line=self._seen.line)
+        self._where = self._said(self._source)
         self.setAccessibleName(f"{self._where}, {self._quote}")
         self.setToolTip(plain_tip(f"{self._where}\n{self._quote}"))
         self.update()

@@ -32,9 +32,10 @@ from gpuplanner.ui.widgets.segmented import Option, Segmented
 from gpuplanner.ui.widgets.splitter import Splitter
 
 _VIEWS = ("checks", "run", "raw", "difference")
-_LEAST_WIDTH = 430
+_WIDTHS = (232, 650, 380)
+_LEAST_WIDTH = 400
 """Pixels in which a check, what was measured and the verdict stand side by side."""
-_LEAST_LEFT = 154
+_LEAST_LEFT = 192
 """Pixels in which the names of machines and the dates of runs can be read."""
 
 

@@ -285,6 +285,7 @@ class LiveCard(QWidget):
         self.setVisible(self._can_watch or not empty)
         self.start.setVisible(self._can_watch)
         self.start.say(msg("liveui.stop") if watching.running else msg("liveui.start"))
+        self.start.set_icon("x" if watching.running else "play")
         self.teach.setVisible(empty and not watching.running and watching.trouble is None)
         self._tools.setVisible(not empty)
         self._say_state()

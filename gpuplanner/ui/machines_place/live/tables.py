@@ -25,19 +25,22 @@ def value_columns() -> tuple[Column, ...]:
     """Columns of the table twin."""
     numbers = ("now", "low", "mean", "high")
     return (
-        Column("who", msg("liveui.column.who"), _words, width=62),
-        Column("what", msg("liveui.column.what"), _words, width=112),
-        *(Column(name, msg(f"liveui.column.{name}"), _words, right=True, width=56) for name in numbers),
+        Column("who", msg("liveui.column.who"), _words, width=54),
+        Column("what", msg("liveui.column.what"), _words, width=84),
+        *(
+            Column(name, msg(f"liveui.column.{name}"), _words, right=True, width=46, yields=name != "now")
+            for name in numbers
+        ),
     )
 
 
 def process_columns() -> tuple[Column, ...]:
     """Columns of the table of processes."""
     return (
-        Column("gpu", msg("liveui.column.gpu"), _words, right=True, width=52),
-        Column("pid", msg("liveui.column.pid"), _words, right=True, width=80),
-        Column("name", msg("liveui.column.program"), _words, width=150),
-        Column("memory", msg("liveui.column.memory"), _bytes, lambda _display: "GiB", right=True, width=90),
+        Column("gpu", msg("liveui.column.gpu"), _words, right=True, width=42),
+        Column("pid", msg("liveui.column.pid"), _words, right=True, width=62),
+        Column("name", msg("liveui.column.program"), _words, width=84, yields=True),
+        Column("memory", msg("liveui.column.memory"), _bytes, lambda _display: "GiB", right=True, width=80),
     )
 
 
