@@ -96,6 +96,8 @@ class RateCard(Card):
         if self.table is not None:
             self.table.setVisible(shown)
         self.chart.setVisible(not shown)
+        # What it saves is the chart, and what it says of that stands below the chart; the table has a menu of its own.
+        self.more.setVisible(not shown)
 
     def _fill(self, table: DataTable) -> None:
         found = rows(self._drawn, self._context.appearance)

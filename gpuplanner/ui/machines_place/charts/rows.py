@@ -28,10 +28,10 @@ def columns(chart: RateChart) -> tuple[Column, ...]:
     if chart.across is Across.INTENSITY:
         across = msg("rates.axis.intensity")
     return (
-        Column("across", across, _words, width=72, right=chart.across is not Across.NAMES, whole=True),
-        Column("line", msg("rates.column.line"), _words, width=110),
-        Column("rate", msg("rates.axis.rate"), _number, unit, right=True, width=76, whole=True),
-        Column("range", msg("rates.column.range"), _words, right=True, width=104, yields=True),
+        Column("across", across, _words, width=62, right=chart.across is not Across.NAMES, whole=True),
+        Column("line", msg("rates.column.line"), _words, width=136),
+        Column("rate", msg("rates.axis.rate"), _number, unit, right=True, width=64, whole=True),
+        Column("range", msg("rates.column.range"), _words, right=True, width=96, yields=True),
         Column("source", msg("rates.column.source"), _words, width=160, yields=True),
     )
 
