@@ -12,7 +12,7 @@ from gpuplanner.cli.kept_runs import keep_run
 from gpuplanner.cli.machine_target import transport_to, until_interrupted
 from gpuplanner.cli.measure_command import agreed, rate_lines
 from gpuplanner.cli.run_files import refuse_existing, save
-from gpuplanner.messages import InputError, msg, shortened
+from gpuplanner.messages import InputError, msg, on_one_line, shortened
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.installed.running import Installed, look, run_installed
 from gpuplanner.probe.installed.tools import (
@@ -121,7 +121,8 @@ def _shown(
         yield context.text("cli.installed.will")
     for each in made:
         limit = context.text("cli.installed.limit", seconds=f"{each.command.limit_s:.0f}")
-        yield f"$ {safe(each.command.shown)}  ({limit})"
+        # Whole, however long: nothing runs that was not shown.
+        yield f"$ {on_one_line(each.command.shown)}  ({limit})"
         yield "  " + context.text(each.note)
     wanted = [*chosen(options.only)] if options.only or not (options.fio or options.own) else []
     missing = [tool.id for tool in wanted if tool.id not in there.paths]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gpuplanner.acceptance.saying import not_measured, text
-from gpuplanner.probe.evidence.measured import MatrixRate
+from gpuplanner.probe.evidence.measured import DiskRate, MatrixRate
 from gpuplanner.probe.inspecting import inspect
 from gpuplanner.probe.measuring import Measured
 from gpuplanner.probe.transports.programs import MEASURE
@@ -85,3 +85,23 @@ def test_copies_from_memory_that_may_be_moved_decide_nothing(evidence):
     assert judged.verdict.value == "pass"
     slow = tuple(row for row in found.bandwidths if row.method == "pageable")
     assert judge("bw.h2d", promising(H100), bandwidths=slow, gpus=found.gpus) == not_measured("B")
+
+
+@pytest.mark.parametrize(
+    ("rates", "verdict"),
+    [
+        ([("read", 1.9, True), ("randread", 0.05, True)], "pass"),
+        ([("read", 0.9, True)], "warn"),
+        ([("read", 0.2, True)], "fail"),
+        # Memory may have answered; a slow answer is slow all the same.
+        ([("read", 9.0, False)], "cannot tell"),
+        ([("read", 0.2, False)], "fail"),
+        # Reads at random are no reads in a row, however fast.
+        ([("randread", 9.0, True)], "skipped"),
+    ],
+)
+def test_what_was_read_in_a_row_is_held_against_what_was_promised(rates, verdict):
+    found = tuple(DiskRate(operation=name, gb_per_s=rate, direct=direct) for name, rate, direct in rates)
+    judged = judge("disk.speed", promising(H100, disk_bytes_per_s=1.2e9), disk_rates=found)
+    assert judged is not None
+    assert judged.verdict.value == verdict

@@ -100,6 +100,10 @@ def test_fio_says_first_what_it_writes(run, tool, tmp_path):
     tool("fio", 'echo \'{"fio version": "fio-3.36", "jobs": []}\'')
     code, _, err = probe(run, "--yes", "--fio", str(tmp_path))
     assert code == 0
+    shown = next(line for line in err.splitlines() if line.startswith("$ "))
+    assert "…" not in shown
+    assert "--size=1073741824" in shown
+    assert "--iodepth=32  (at most 180 s)" in shown
     assert f"Writes a file of 1 GiB, {tmp_path}/gpuplanner-fio-" in err
     assert [path.name for path in tmp_path.iterdir() if "fio-" in path.name] == []
 

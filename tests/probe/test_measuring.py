@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from gpuplanner.probe.recording import read_recording, written
 from gpuplanner.probe.running import read
 from gpuplanner.probe.transports import Event, Lost
 from gpuplanner.probe.transports.local import LocalTransport
-from gpuplanner.probe.transports.programs import Program
+from gpuplanner.probe.transports.programs import MEASURE, Program
 from gpuplanner.probe.transports.ssh import SshTransport
 from tests.probe import sshd
 from tests.probe.sshd import Keys, Server
@@ -125,6 +126,18 @@ def test_the_way_to_a_machine_is_measured_both_ways(node, monkeypatch):
     assert read(run)[0].gpus == ()
 
 
+def test_here_too_a_program_gets_what_it_asks_for():
+    measured = Measured("here")
+
+    def take(frame: dict[str, Any]) -> bytes | None:
+        measured.take(frame)
+        return measured.answer(frame)
+
+    job = {"limit_s": 30.0, "only": ["channel"], "channel": True}
+    assert asyncio.run(LocalTransport().run(MEASURE, job, nothing, take))
+    assert {row.method for row in read(measured.run(whole=True))[0].bandwidths} == {"to_machine", "from_machine"}
+
+
 def test_no_way_is_measured_to_the_machine_that_this_is(here):
     run = asyncio.run(measure(here(), nothing, nothing, Measured("here"), only=("channel",)))
     assert run.whole
@@ -182,6 +195,54 @@ def test_cancelled_it_frees_everything_and_keeps_what_came(here, node, libraries
     run = measured.run(whole=False)
     assert not run.whole
     assert read(run)[0].bandwidths != ()
+
+
+def everything_below(folder):
+    """Names, sizes and all times of what is there."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        told = path.lstat()
+        found[str(path.relative_to(folder))] = (told.st_size, told.st_mtime_ns, told.st_ctime_ns, told.st_atime_ns)
+    return found
+
+
+def processes_with(mark):
+    """The processes in whose environment a mark stands."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if mark in path.read_bytes():
+                found.append(path.parent.name)
+        except OSError:
+            continue
+    return found
+
+
+def test_it_leaves_no_file_no_time_and_no_process_there(node, libraries, tmp_path):
+    home = tmp_path / "home"
+    (home / ".cache" / "models").mkdir(parents=True)
+    (home / ".cache" / "models" / "shard.bin").write_bytes(os.urandom(66 << 20))
+    python = Path(__file__).parent / "native" / "python"
+    libraries.put("cuda", "nvml", "cublas", "cublaslt", "nccl")
+    found = libraries.environment(gpus=2)
+    words = [
+        "PATH=/usr/local/bin:/usr/bin:/bin", f"HOME={home}", "MEASURED_HERE=613", f"PYTHONPATH={python}",
+        *(f"{name}={found[name]}" for name in ("LD_LIBRARY_PATH", "STUB_LEDGER", "STUB_GPUS")),
+    ]  # fmt: skip
+    made = node(settings={"SetEnv": " ".join(words)})
+    before, beside = everything_below(home), everything_below(python)
+    run = asyncio.run(measure(made, nothing, nothing, Measured("node"), places=(str(home),)))
+    assert run.whole
+    evidence, _ = read(run)
+    # All parts of it ran.
+    assert {rate.path for rate in evidence.matrix_rates} >= {"ptx_fma", "cublas", "cublaslt", "torch", "torch_sdpa"}
+    assert evidence.disk_rates
+    assert {row.path for row in evidence.bandwidths} >= {"network", "device_to_device", "device_memory"}
+    assert evidence.collectives
+    assert everything_below(home) == before
+    assert everything_below(python) == beside
+    assert processes_with(b"MEASURED_HERE=613") == []
+    assert libraries.left() == {}
 
 
 def test_a_machine_without_python_cannot_be_measured(node, tmp_path):

@@ -147,7 +147,7 @@ def all_reduce(asked: Asked) -> Judgement | None:
     """All-reduce by its plateau at large messages, never by the mean over all sizes; every result right."""
     runs = [run for run in asked.evidence.collectives if is_all_reduce(run)]
     if not runs:
-        return not_measured("C") if len(asked.evidence.gpus) > 1 else None
+        return not_measured("B, C") if len(asked.evidence.gpus) > 1 else None
     wrong = [row for run in runs for row in run.rows if (row.wrong or 0) > 0]
     if wrong:
         return Judgement(

@@ -168,7 +168,7 @@ def speed(asked: Asked) -> Judgement | None:
     """Reading in a row is as fast as promised."""
     rates = [rate for rate in asked.evidence.disk_rates if rate.gb_per_s is not None and is_read_in_a_row(rate)]
     if not rates:
-        return not_measured("C")
+        return not_measured("B, C")
     best = max(rates, key=lambda rate: rate.gb_per_s or 0)
     have = best.gb_per_s or 0
     wanted = of_disk_reads(asked.promised, asked.rule["least_gb_per_s"]).rate
