@@ -11,7 +11,8 @@ from gpuplanner.machines.difference_words import rows_within
 from gpuplanner.machines.evidence import MachineEvidence, of_run
 from gpuplanner.machines.expecting import expected
 from gpuplanner.machines.judging import judge
-from gpuplanner.machines.sample import QUOTED, sample_run
+from gpuplanner.machines.low_utilization import Cause, explain
+from gpuplanner.machines.sample import QUOTED, sample_run, sample_session
 from gpuplanner.messages import Language, Translator
 from gpuplanner.workspace import Workspace
 
@@ -52,3 +53,15 @@ def test_its_cause_is_named_and_its_odd_gpu_found(machine: MachineEvidence, judg
     assert "GPU 5 sits on a ×8 link" in Translator(Language.ENGLISH).text(first.cause)
     odd = {Translator(Language.ENGLISH).text(row.where) for row in rows_within(machine.evidence) if row.worse}
     assert "GPU 5" in odd
+
+
+def test_it_was_watched_live_and_what_keeps_it_waiting_is_told() -> None:
+    session = sample_session()
+    assert len(session.gpus) == 8
+    assert session.telemetry.ended_s == 119.0
+    told = explain(session.telemetry, (86.0, 93.0))
+    assert told.low
+    assert told.cause is Cause.CPU_LIMIT
+    assert told.utilization_percent is not None
+    assert 65 < told.utilization_percent < 80
+    assert any(sign.id == "live.sign.dips" for sign in told.signs)

@@ -263,6 +263,7 @@ class MachinesPage(Page):
         self.kept.hostChosen.connect(self._add_host)
         self.kept.expectedChosen.connect(self._want)
         self.kept.sessionRead.connect(self.live.show_session)
+        self.kept.sampleRead.connect(self.live.show_session)
         self.kept.sessionRead.connect(lambda _session: self.beside.reveal(self.live))
         self.live.sessionEnded.connect(self.kept.keep_session)
         for session in (self.live.sessionEnded, self.kept.sessionRead):

@@ -322,6 +322,12 @@ def test_the_recorded_machine_is_marked_and_can_be_taken_out_and_found_again(ope
     session, page = open_page()
     visit(page, SAMPLE, qtbot)
     assert "invented" in page._appearance.said(page.heading().note)
+    qtbot.waitUntil(lambda: page.live.watching.recorded, timeout=5000)
+    assert len(page.live.watching.gpus) == 8
+    page._choose(0)
+    assert page.live.watching.is_empty
+    visit(page, SAMPLE, qtbot)
+    qtbot.waitUntil(lambda: page.live.watching.recorded, timeout=5000)
     assert page.presenter.current.shown.acceptance.verdict.value == "fail"
     assert not page.heading().actions[-1].enabled
     page.kept.remove.click()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject, Signal
 
+from gpuplanner.machines.sample import sample_session
 from gpuplanner.messages import InputError, Message, MessageValue, msg
 from gpuplanner.probe.live_session import LiveSession
 from gpuplanner.ui.background import Cancel
@@ -14,7 +15,7 @@ from gpuplanner.ui.machines_place.history.panel import HistoryPanel
 from gpuplanner.ui.machines_place.history.words import when
 from gpuplanner.ui.machines_place.presenter import LISTED_HOSTS, MachinesPresenter
 from gpuplanner.ui.machines_place.session import MachineSession
-from gpuplanner.ui.machines_place.shown import Shown
+from gpuplanner.ui.machines_place.shown import SAMPLE, Shown
 from gpuplanner.ui.places import Context
 from gpuplanner.ui.plan_place.picker import Picker, PickItem
 from gpuplanner.ui.tokens import Verdict
@@ -30,6 +31,8 @@ class HistoryParts(QObject):
     """
 
     sessionRead = Signal(object)
+    sampleRead = Signal(object)
+    """The live session of the recorded machine, which nobody asked for by itself."""
     expectedChosen = Signal()
     hostChosen = Signal()
 
@@ -40,6 +43,7 @@ class HistoryParts(QObject):
         self._hosts: tuple[str, ...] = ()
         appearance = context.appearance
         self._closing = False
+        self._target = ""
         self.panel = HistoryPanel(context, presenter.history)
         self.difference = DifferenceView(context, presenter.history)
         self.remove = Button(
@@ -57,7 +61,10 @@ class HistoryParts(QObject):
         self.panel.sessionWanted.connect(self._open_session)
 
     def show_machine(self, shown: Shown) -> None:
-        """Show what is kept of the machine in sight."""
+        """Show what is kept of the machine in sight; of the recorded one, how it was at work."""
+        if shown.target == SAMPLE and self._target != SAMPLE:
+            self._context.jobs.run(lambda _cancel: sample_session(), self._show_sample)
+        self._target = shown.target
         self.panel.show_machine(shown)
         self.difference.show_machine(shown)
         self.remove.setVisible(self._presenter.may_remove)
@@ -135,6 +142,10 @@ class HistoryParts(QObject):
     def _offered(self, names: tuple[str, ...]) -> None:
         self._hosts = names
         self.pick_host.setVisible(len(names) > LISTED_HOSTS)
+
+    def _show_sample(self, session: LiveSession) -> None:
+        if self._target == SAMPLE:
+            self.sampleRead.emit(session)
 
     def _open_session(self, session_id: int) -> None:
         history, notices = self._presenter.history, self._context.notices
