@@ -12,7 +12,7 @@ from gpuplanner.cli.run_files import refuse_existing, save
 from gpuplanner.messages import InputError, msg, shortened
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.measured import Bandwidth, DiskRate
-from gpuplanner.probe.measuring import MOST_SECONDS, Measured, Measuring, measure
+from gpuplanner.probe.measuring import MOST_SECONDS, Measured, Measuring, measure, step_name
 from gpuplanner.probe.results import Run
 from gpuplanner.probe.running import read
 from gpuplanner.probe.there.alone import MOST_BYTES
@@ -87,10 +87,8 @@ def _measured(options: argparse.Namespace, context: Context) -> tuple[Run, Measu
 
 def _name(what: str, context: Context) -> str:
     """A step in words; one that a stranger's program made up, as it is."""
-    return context.text(f"cli.measure.step.{what}") if what in _STEPS else safe(what)
-
-
-_STEPS = frozenset({*WITH_GPUS, *WITHOUT_GPUS, "network"})
+    known = step_name(what)
+    return context.text(known) if known is not None else safe(what)
 
 
 def _lines(run: Run, measured: Measured, evidence: Evidence, context: Context) -> Iterable[str]:

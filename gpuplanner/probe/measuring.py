@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from gpuplanner.messages import Message, msg
 from gpuplanner.probe.parsers.gpuplanner_measure import HEAD
 from gpuplanner.probe.results import CommandResult, Outcome, Run
 from gpuplanner.probe.there import source_of
+from gpuplanner.probe.there.measure import WITH_GPUS, WITHOUT_GPUS
 from gpuplanner.probe.transports import Event, Hello, Told
 from gpuplanner.probe.transports.local import LocalTransport
 from gpuplanner.probe.transports.programs import MEASURE, Runner
@@ -40,6 +42,14 @@ class Measuring:
     gpu: int | None
     share: float
     said: str = ""
+
+
+_STEPS = frozenset({*WITH_GPUS, *WITHOUT_GPUS, "network"})
+
+
+def step_name(what: str) -> Message | None:
+    """What a step of the measuring program is called; None of a word that it does not have."""
+    return msg(f"probe.measuring.{what}") if what in _STEPS else None
 
 
 Progress: TypeAlias = Callable[[Measuring], None]

@@ -14,7 +14,7 @@ from gpuplanner.probe.there.report import Report
 
 ROUNDS_OF_ONE = 9
 LEAST_BYTES_SENT, MOST_BYTES_SENT = 1 << 16, 1 << 26
-LONG_ENOUGH_S = 0.8
+LONG_ENOUGH_S = 0.5
 NO_ANSWER_S = 8.0
 PIECE_BYTES = 48 << 10
 

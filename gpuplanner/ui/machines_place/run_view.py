@@ -8,9 +8,11 @@ from PySide6.QtCore import QRectF, QSize, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from gpuplanner.messages import MessageValue, msg
+from gpuplanner.messages import MessageValue, msg, on_one_line, shortened
 from gpuplanner.probe.commands import READ_ONLY
 from gpuplanner.probe.connecting import STEPS, StepState
+from gpuplanner.probe.installed.tools import PREFIX
+from gpuplanner.probe.measuring import Measuring, step_name
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.machines_place.errands import Tier
@@ -27,6 +29,7 @@ from gpuplanner.ui.widgets.verdict_tag import VerdictTag
 from gpuplanner.units import percent
 
 _TICK_MS = 500
+_LONGEST_SAID = 100
 _STEPS = {
     "waiting": Verdict.UNKNOWN,
     "running": Verdict.INFO,
@@ -168,7 +171,10 @@ class RunView(QWidget):
         if session.testing:
             self.note.say(msg("machinesui.run.testing", seconds=seconds))
         elif session.busy and session.measuring is not None:
-            self.note.say(msg("machinesui.run.measuring", seconds=seconds, share=percent(session.measuring.share)))
+            share = percent(session.measuring.share)
+            self.note.say(
+                msg("machinesui.run.measuring", what=_what_runs(session.measuring), seconds=seconds, share=share)
+            )
         elif session.busy and Tier.A not in session.tiers:
             self.note.say(msg("machinesui.run.begins", seconds=seconds))
         elif session.busy:
@@ -193,6 +199,15 @@ class RunView(QWidget):
             Column("state", msg("machinesui.column.state"), state, width=120, sortable=False, plain=_plain_state),
             Column("seconds", msg("machinesui.column.time"), seconds, lambda _d: "s", right=True, width=86),
         )
+
+
+def _what_runs(step: Measuring) -> MessageValue:
+    """A step of the measurement by its name, or a tool with the line that it printed last."""
+    name = step_name(step.what)
+    if name is None:
+        tool = on_one_line(step.what.removeprefix(PREFIX))
+        return shortened(f"{tool}: {on_one_line(step.said)}", _LONGEST_SAID) if step.said else tool
+    return name if step.gpu is None else msg("machinesui.run.measuring.gpu", gpu=step.gpu, what=name)
 
 
 def _what_would_run(tiers: Sequence[Tier]) -> MessageValue:

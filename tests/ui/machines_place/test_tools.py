@@ -4,6 +4,9 @@ import os
 
 import pytest
 
+from gpuplanner.messages import Language, Translator
+from gpuplanner.probe.measuring import step_name
+from gpuplanner.probe.there.measure import WITH_GPUS, WITHOUT_GPUS
 from gpuplanner.ui.machines_place.asking import Busy, ToolsFound
 from gpuplanner.ui.machines_place.errands import Tier
 from gpuplanner.ui.machines_place.place import machines_place
@@ -67,7 +70,7 @@ def test_what_would_run_follows_what_is_ticked(shown):
 
 def test_tools_are_shown_before_they_run_and_what_they_say_is_kept(shown, tool, qtbot, tmp_path):
     page, session = shown
-    path = tool("dcgmi", f"echo ran >> {tmp_path}/ran; echo 'Successfully ran diagnostic for group.'")
+    path = tool("dcgmi", f"echo ran >> {tmp_path}/ran; echo 'Successfully ran diagnostic for group.'; sleep 0.6")
     page.run()
     qtbot.waitUntil(waiting(page, ToolsFound), timeout=15000)
     card = page.questions[0]
@@ -81,9 +84,21 @@ def test_tools_are_shown_before_they_run_and_what_they_say_is_kept(shown, tool, 
     assert not (tmp_path / "ran").exists()
     page.questions[0].yes.click()
     machine = page.presenter.current
+    said = session.appearance.text("machinesui.run.measuring", what="X", share="Y", seconds="Z").partition("X")[0]
+    qtbot.waitUntil(lambda: machine.measuring is not None, timeout=15000)
+    assert page.running.note.text().startswith(f"{said}dcgm-1: Successfully ran diagnostic for group.")
     qtbot.waitUntil(lambda: not machine.busy, timeout=15000)
     assert [(result.id, result.exit_code) for result in machine.run.results] == [("installed.dcgm-1", 0)]
     assert machine.commands[0].result is machine.run.results[0]
+
+
+def test_a_step_of_the_measurement_is_called_by_its_name():
+    translator = Translator(Language.ENGLISH)
+    for what in (*WITH_GPUS, *WITHOUT_GPUS):
+        name = step_name(what)
+        assert name is not None
+        assert translator.text(name)
+    assert step_name("\x1b[2J") is None
 
 
 def test_nothing_runs_when_the_question_is_given_up(shown, tool, qtbot, tmp_path):
