@@ -207,6 +207,38 @@ def test_names_that_tools_print_are_short_and_on_one_line():
             assert str(word).isprintable()
 
 
+@pytest.mark.parametrize("value", [1e308, 1e-308, 1e12])
+def test_numbers_that_no_machine_has_are_not_drawn(value):
+    sizes = {float(MIB): value, value: 100.0, 512.0 * MIB: 300.0}
+    evidence = Evidence(
+        gpus=gpus(2),
+        bandwidths=(
+            *copies("host_to_device", {0: value, 1: 55.0}, bytes=256 * MIB),
+            *(copy for size in (value, 1.0, 2.0, 3.0) for copy in copies("device_memory", {0: 9.0}, bytes=size)),
+        ),
+        matrix_rates=(
+            MatrixRate(gpu_index=0, dtype="bf16", tflop_per_s=value, path="torch", m=1, n=2**53, k=2**53),
+            *(MatrixRate(gpu_index=0, dtype=f"x{at}", tflop_per_s=1.0, path="torch") for at in range(400)),
+        ),
+        collectives=(all_reduce(sizes), all_reduce(sizes, ranks=2**31, hosts=2)),
+        disk_rates=(DiskRate(operation="read", gb_per_s=value),),
+    )
+    found = rates_of(evidence, known(promising(H100), gpu=H100_SXM))
+    for chart in found.charts:
+        assert len(chart.labels) <= 16
+        for line in chart.lines:
+            assert all(0 <= point.y <= 1e7 and 0 <= point.x <= 2**60 for point in line.points)
+
+
+def test_pairs_of_a_made_up_machine_are_bounded():
+    rows = tuple(
+        Bandwidth(path="device_to_device", source=a, target=b, gb_per_s=1.0, bytes=MIB)
+        for a in range(50) for b in range(50) if a != b
+    )  # fmt: skip
+    [chart] = peer_copies(Evidence(bandwidths=rows), known())
+    assert len(chart.labels) == len(lines(chart, Role.MEASURED)[0].points) == 1024
+
+
 def test_many_odd_ones_share_a_line():
     curves = {f"GPU {at}": [(1.0, 100.0)] for at in range(12)}
     curves |= {f"GPU {at}": [(1.0, 90.0 - at)] for at in range(12, 20)}

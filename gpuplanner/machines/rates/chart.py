@@ -1,7 +1,7 @@
 """A chart as data: lines of points, measured and expected, each with where it is from. Draws and judges nothing."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import median
 
@@ -10,6 +10,8 @@ from gpuplanner.messages import Message, MessageValue, msg, on_one_line, shorten
 _MOST_ODD = 3
 """Things that are unlike the others and get a line of their own; more of them share one."""
 
+_LARGEST_RATE, _LARGEST_X = 1e7, 2.0**60
+"""In the units of charts, and in bytes: a thousand times what any part has."""
 _LONGEST_NAME = 40
 """Characters of a name that a tool printed."""
 
@@ -93,6 +95,17 @@ class Rates:
     def measured(self) -> bool:
         """Whether anything was measured."""
         return any(chart.measured for chart in self.charts)
+
+
+def drawable(chart: RateChart) -> RateChart:
+    """The chart without points that no machine has: a file may say any number, and an axis could not be drawn."""
+    lines = (replace(line, points=tuple(point for point in line.points if _is_real(point))) for line in chart.lines)
+    return replace(chart, lines=tuple(line for line in lines if line.points))
+
+
+def _is_real(point: Point) -> bool:
+    ends = (point.y, point.y if point.low is None else point.low, point.y if point.high is None else point.high)
+    return 0 <= point.x <= _LARGEST_X and all(0 <= end <= _LARGEST_RATE for end in ends)
 
 
 def alike(curves: Mapping[str, Sequence[tuple[float, float]]], share: float) -> list[Line]:

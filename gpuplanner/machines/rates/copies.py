@@ -22,6 +22,8 @@ from gpuplanner.units import percent
 
 _LEAST_SIZES = 3
 """Sizes from which on a curve says how the rate grows."""
+_MOST_PLACES = 1024
+"""GPUs or pairs that stand across: those of 32 GPUs."""
 _MOST_EXPECTED = 3
 """Different expectations of one kind of copy that are drawn."""
 
@@ -119,10 +121,13 @@ def _by_pair(chart_id: str, ways: Sequence[_Copies], known: Known, check: str) -
     ways = _there(ways)
     least = known.rules[check].thresholds.get("least_bytes", 0.0)
     best = {id(way): fastest_copies((row for row in way.rows if _counts(row, way)), least) for way in ways}
-    pairs = {way.called(pair): pair for way in ways for pair in sorted(best[id(way)], key=_order)}
+    named = {way.called(pair): pair for way in ways for pair in sorted(best[id(way)], key=_order)}
+    pairs = list(named)[:_MOST_PLACES]
     if not pairs:
         return None
     places = {label: float(at) for at, label in enumerate(pairs)}
+    for way in ways:
+        best[id(way)] = {pair: row for pair, row in best[id(way)].items() if way.called(pair) in places}
     measured = [_bars(way, best[id(way)], places, several=len(ways) > 1) for way in ways]
     return _made(chart_id, Across.NAMES, measured, _steps(ways, best, places), tuple(pairs), known, check)
 

@@ -12,6 +12,7 @@ from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.measured import MatrixRate
 from gpuplanner.units import percent
 
+_MOST_FORMATS = 16
 _ORDER = ("fp64", "fp32", "tf32", "fp16", "bf16", "int8", "fp8", "fp4")
 
 
@@ -20,7 +21,8 @@ def products(evidence: Evidence, known: Known) -> RateChart | None:
     fastest = list(fastest_products(evidence.matrix_rates).values())
     if not fastest:
         return None
-    dtypes = sorted({rate.dtype or "?" for rate in fastest}, key=_place)
+    dtypes = sorted({rate.dtype or "?" for rate in fastest}, key=_place)[:_MOST_FORMATS]
+    fastest = [rate for rate in fastest if (rate.dtype or "?") in dtypes]
     at = {dtype: float(place) for place, dtype in enumerate(dtypes)}
     libraries = [rate for rate in fastest if not is_own_kernel(rate)]
     own = [rate for rate in fastest if is_own_kernel(rate)]

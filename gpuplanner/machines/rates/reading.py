@@ -7,7 +7,7 @@ from gpuplanner.acceptance.promised import Promised
 from gpuplanner.acceptance.rules import read_rules
 from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.estimate import Estimate
-from gpuplanner.machines.rates.chart import RateChart, Rates
+from gpuplanner.machines.rates.chart import RateChart, Rates, drawable
 from gpuplanner.machines.rates.collectives import all_reduces
 from gpuplanner.machines.rates.copies import host_copies, memory_copies, peer_copies
 from gpuplanner.machines.rates.disks import disks
@@ -63,20 +63,18 @@ def has_rates(evidence: Evidence, *, with_plan: bool = False) -> bool:
 
 def rates_of(evidence: Evidence, known: Known, watched: Mapping[int, Seen] | None = None) -> Rates:
     """The charts of a machine. `watched`: what was seen live, where it was; else the samples among the evidence."""
-    charts: list[RateChart] = [
-        chart
-        for chart in (
-            *all_reduces(evidence, known),
-            host_copies(evidence, known),
-            *peer_copies(evidence, known),
-            memory_copies(evidence, known),
-            products(evidence, known),
-            disks(evidence, known),
-            roofline(evidence, known),
-            utilization(watched or of_samples(evidence), known),
-        )
-        if chart is not None
-    ]
+    made: tuple[RateChart | None, ...] = (
+        *all_reduces(evidence, known),
+        host_copies(evidence, known),
+        *peer_copies(evidence, known),
+        memory_copies(evidence, known),
+        products(evidence, known),
+        disks(evidence, known),
+        roofline(evidence, known),
+        utilization(watched or of_samples(evidence), known),
+    )
+    drawn = [drawable(chart) for chart in made if chart is not None]
+    charts = [chart for chart in drawn if chart.lines or chart.absent]
     return Rates(tuple(charts), tuple(_lacking(evidence, {chart.id for chart in charts})))
 
 

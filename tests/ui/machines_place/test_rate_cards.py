@@ -19,6 +19,7 @@ from gpuplanner.probe.live_session import LiveSession
 from gpuplanner.probe.telemetry import Telemetry
 from gpuplanner.store.settings import LANGUAGE
 from gpuplanner.ui.machines_place.charts.cards import RateCards
+from gpuplanner.ui.machines_place.place import machines_place
 from gpuplanner.ui.machines_place.shown import Shown
 from gpuplanner.ui.notices import Notices
 from gpuplanner.ui.places import Context
@@ -136,6 +137,17 @@ def test_what_was_watched_stands_beside_the_shares_of_the_plan(qtbot, cards, wor
     assert cards.isHidden()
 
 
+def test_the_page_hands_on_what_was_watched(open_session, tmp_path):
+    workspace = Workspace(tmp_path / "home")
+    page = open_session((machines_place(),), workspace).window.current_page()
+    telemetry = Telemetry()
+    telemetry.take({"at_s": 0.0, "gpus": [{"gpu": 0, "utilization_percent": 71}]})
+    telemetry.take({"at_s": 1.0, "gpus": [{"gpu": 0, "utilization_percent": 71}]})
+    page.live.sessionEnded.emit(LiveSession("localhost", "2026-11-30T10:42:00Z", telemetry))
+    assert page.rates._watched == {0: {"utilization_percent": 71.0}}
+    workspace.store.close()
+
+
 def test_it_reads_well_in_every_look_with_charts_and_with_tables(qtbot, cards, appearance):
     cards.show_machine(shown(measured(), bw_h2d=Judged.FAIL))
     all_made(qtbot, cards)
@@ -186,6 +198,24 @@ def test_the_table_has_every_point_and_is_reached_by_keyboard(qtbot, cards, sett
     cards.show_machine(shown(measured(), bw_h2d=Judged.FAIL))
     all_made(qtbot, cards)
     assert cards.cards[0].as_table.isChecked()
+
+
+@pytest.mark.parametrize("value", [1e-300, 1e7, 1e308])
+def test_strange_numbers_break_no_chart(qtbot, cards, value):
+    sizes = {1.0: value, 512.0 * MIB: 300.0, 2.0**60: value}
+    strange = Evidence(
+        gpus=gpus(2),
+        bandwidths=(
+            *copies("host_to_device", {0: value, 1: 55.0}, bytes=256 * MIB),
+            *(row for size in (1e-300, 1.0, 2.0**60) for row in copies("device_memory", {0: value}, bytes=size)),
+        ),
+        matrix_rates=(MatrixRate(gpu_index=0, dtype="bf16", tflop_per_s=value, path="torch"),),
+        collectives=(all_reduce(sizes),),
+        disk_rates=(DiskRate(operation="read", gb_per_s=value),),
+    )
+    cards.show_machine(shown(strange))
+    all_made(qtbot, cards)
+    assert not cards.area.grab().isNull()
 
 
 def still_chart(appearance, qtbot, axis: Axis, *series: Series) -> Chart:
