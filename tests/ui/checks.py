@@ -66,7 +66,9 @@ def _label_fits(label: QLabel) -> bool:
     metrics = QFontMetricsF(label.font())
     inside = label.contentsRect()
     if label.wordWrap():
-        longest = max(metrics.horizontalAdvance(word) for word in label.text().split() or [""])
+        # A line ends at a space, and where a long word says that it may be broken.
+        words = label.text().replace("\u200b", " ").split() or [""]
+        longest = max(metrics.horizontalAdvance(word) for word in words)
         # Chinese breaks between any two characters.
         breaks_anywhere = any(ord(character) > 0x2E7F for character in label.text())
         fits_wide = breaks_anywhere or longest <= inside.width() + SLACK

@@ -1,6 +1,9 @@
 """A question on the way to a machine, inside the page: what is asked in the client's words, and a field or buttons."""
 
+import re
+
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit
 
 from gpuplanner.messages import Message, MessageValue, msg
@@ -12,6 +15,8 @@ from gpuplanner.ui.machines_place.asking import Busy, Pending, ToolsFound
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
 from gpuplanner.ui.widgets.label import Ink, Label
+
+_FINGERPRINT = re.compile(r"\b(?:SHA256:[A-Za-z0-9+/]{43}|MD5:(?:[0-9a-f]{2}:){15}[0-9a-f]{2})")
 
 
 class QuestionCard(Card):
@@ -25,7 +30,8 @@ class QuestionCard(Card):
         super().__init__(appearance, msg(f"machinesui.ask.{kind}"))
         self.pending = pending
         self.box: InputBox | None = None
-        self.says = Label(appearance, _said(question), wrap=True, selectable=not isinstance(question, Busy))
+        # Not to be selected, so that what is long, such as a fingerprint, goes on in the next line and is seen whole.
+        self.says = Label(appearance, _said(question), wrap=True)
         self.body.addWidget(self.says)
         self.body.addWidget(Label(appearance, msg(f"machinesui.ask.{kind}.note"), TextRole.LABEL, Ink.MUTED, wrap=True))
         row = QHBoxLayout()
@@ -46,6 +52,12 @@ class QuestionCard(Card):
             row.addWidget(button)
         if self.box is None:
             row.addStretch(1)
+        self.copy: Button | None = None
+        fingerprint = _FINGERPRINT.search(self.says.text().replace("\u200b", ""))
+        if fingerprint is not None:
+            copy = self.copy = Button(appearance, msg("machinesui.ask.copy"), ButtonKind.QUIET, icon="copy", small=True)
+            copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(fingerprint[0]))
+            row.addWidget(copy)
         self.body.addLayout(row)
         appearance.languageChanged.connect(self._name)
         self._name()

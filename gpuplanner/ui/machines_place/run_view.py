@@ -195,9 +195,11 @@ class RunView(QWidget):
             return NOTHING if value is None else Look(f"{value:.2f}")
 
         return (
-            Column("command", msg("machinesui.column.command"), lambda text, _a: Look(text, tip=text), width=220),
-            Column("state", msg("machinesui.column.state"), state, width=120, sortable=False, plain=_plain_state),
-            Column("seconds", msg("machinesui.column.time"), seconds, lambda _d: "s", right=True, width=86),
+            Column("command", msg("machinesui.column.command"), lambda text, _a: Look(text, tip=text), width=150),
+            Column("state", msg("machinesui.column.state"), state, width=112, sortable=False, plain=_plain_state),
+            Column(
+                "seconds", msg("machinesui.column.time"), seconds, lambda _d: "s", right=True, width=64, yields=True
+            ),
         )
 
 
