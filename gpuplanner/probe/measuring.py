@@ -22,6 +22,7 @@ from gpuplanner.probe.transports.programs import MEASURE, Runner
 MOST_SECONDS = 90
 MOST_ANSWERED = 1 << 28
 """Bytes that a machine gets in all of those it asks for, to see how fast they come."""
+MOST_ANSWERED_AT_ONCE = 1 << 26
 MOST_FRAMES = 20_000
 LONGEST_FRAME = 12_000
 """Characters: a machine's list of 16 GPUs has some 4,000; what is longer than a line that is read is left out."""
@@ -90,7 +91,9 @@ class Measured:
     def answer(self, frame: dict[str, Any]) -> bytes | None:
         """The bytes that a frame asks for, which nothing can make shorter on their way."""
         size = frame.get("bytes")
-        if frame.get("frame") != "ask" or not isinstance(size, int) or not 0 < size <= MOST_ANSWERED - self._answered:
+        if frame.get("frame") != "ask" or not isinstance(size, int) or size <= 0:
+            return None
+        if size > min(MOST_ANSWERED_AT_ONCE, MOST_ANSWERED - self._answered):
             return None
         self._answered += size
         piece = secrets.token_bytes(min(size, _PIECE))

@@ -3,13 +3,22 @@
 import asyncio
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpuplanner.messages import InputError
-from gpuplanner.probe.measuring import LONGEST_FRAME, MOST_ANSWERED, MOST_FRAMES, Measured, Measuring, measure
+from gpuplanner.probe.measuring import (
+    LONGEST_FRAME,
+    MOST_ANSWERED,
+    MOST_ANSWERED_AT_ONCE,
+    MOST_FRAMES,
+    Measured,
+    Measuring,
+    measure,
+)
 from gpuplanner.probe.recording import read_recording, written
 from gpuplanner.probe.running import read
 from gpuplanner.probe.transports import Event, Lost
@@ -144,10 +153,25 @@ def test_no_way_is_measured_to_the_machine_that_this_is(here):
     assert read(run)[0].bandwidths == ()
 
 
+def test_a_machine_that_asks_and_takes_nothing_is_given_up(node, monkeypatch):
+    def text(_program, mark, _patience, _job):
+        lines = f'import time\nprint(\'{mark} {{"frame": "ask", "bytes": {1 << 26}}}\', flush=True)\ntime.sleep(60)\n'
+        return f"{len(lines)}\n{lines}".encode()
+
+    monkeypatch.setattr(Program, "text", text)
+    monkeypatch.setattr("gpuplanner.probe.transports.ssh.SILENCE_S", 0.5)
+    told: list[Event] = []
+    began = time.monotonic()
+    run = asyncio.run(measure(node(), told.append, nothing, Measured("node"), only=("channel",)))
+    assert not run.whole
+    assert [event.why.id for event in told if isinstance(event, Lost)] == ["probe.ssh.lost_between"]
+    assert time.monotonic() - began < 10
+
+
 def test_a_machine_gets_no_more_than_it_may_ask_for():
     measured = Measured("node")
     assert len(measured.answer({"frame": "ask", "bytes": 200_000}) or b"") == 200_000
-    for asked in (-1, 0, 1 << 40, "all", None, True):
+    for asked in (-1, 0, 1 << 40, MOST_ANSWERED_AT_ONCE + 1, "all", None, True):
         assert len(measured.answer({"frame": "ask", "bytes": asked}) or b"") <= 1
     answered = 0
     while piece := measured.answer({"frame": "ask", "bytes": 1 << 26}):

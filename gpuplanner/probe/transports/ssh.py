@@ -28,6 +28,7 @@ SILENCE_S = 60.0
 """How long nothing may come before the machine counts as lost: twice the longest limit of one command."""
 LOGIN_S = 90.0
 """How long it may take until the shell there answers, questions to a person not counted."""
+_SILENT = b"\nTimeout, server not responding.\n"
 LEAVE_S = 1.0
 """How long the client may take to end when it was asked to."""
 LONGEST_SAID = 64_000
@@ -168,7 +169,12 @@ class _Session:
                 if event is not None:
                     self._told(event)
                 elif isinstance(frame, dict) and self._errand.heard and (answer := self._errand.heard(frame)):
-                    await self._send(answer)
+                    try:
+                        await asyncio.wait_for(self._send(answer), SILENCE_S)
+                    except TimeoutError:
+                        # It asked for this, and takes none of it.
+                        self._said += _SILENT
+                        return False
                 if isinstance(event, Hello):
                     began = time.time()
                 if isinstance(frame, dict) and frame.get("frame") == "end":
@@ -207,7 +213,7 @@ class _Session:
                     return reading.result()
                 waited += 0.0 if self._server and self._server.waiting else 1.0
                 if waited >= (SILENCE_S if self._answered else LOGIN_S):
-                    self._said += b"\nTimeout, server not responding.\n"
+                    self._said += _SILENT
                     return b""
         finally:
             reading.cancel()
