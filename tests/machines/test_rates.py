@@ -80,9 +80,11 @@ def test_pairs_are_held_against_the_links_that_join_them():
 
 def test_what_nothing_is_known_of_is_drawn_alone_and_says_so():
     rows = (Bandwidth(path="device_to_device", source=0, target=1, gb_per_s=20.0, bytes=MIB),)
-    [chart] = peer_copies(Evidence(gpus=gpus(2), bandwidths=rows), known())
+    [chart] = peer_copies(Evidence(gpus=gpus(2), bandwidths=rows), known(promising(H100)))
     assert lines(chart, Role.EXPECTED) == []
     assert absent(chart) == ["no_expectation"]
+    [unnamed] = peer_copies(Evidence(gpus=gpus(2), bandwidths=rows), known())
+    assert absent(unnamed) == ["gpu"]
 
 
 def test_memory_counts_reads_and_writes_or_expects_nothing():

@@ -147,7 +147,8 @@ def _made(
 ) -> RateChart:
     share = known.rules[check]["pass_share"]
     lines = (*(_passing(name, points, source, share) for name, points, source in expected), *measured)
-    absent = () if expected else (msg("rates.absent.no_expectation"),)
+    unknown = msg("rates.absent.gpu" if known.promised.gpu is None else "rates.absent.no_expectation")
+    absent = () if expected else (unknown,)
     title, note = msg(f"rates.chart.{chart_id}"), msg(f"rates.note.by_{across}")
     return RateChart(chart_id, title, note, across, "GB/s", lines, labels, absent, check)
 
