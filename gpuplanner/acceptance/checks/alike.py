@@ -68,16 +68,25 @@ def _of_fields(gpus: tuple[Gpu, ...]) -> list[Judgement]:
             Judgement(
                 Verdict.WARN,
                 reason,
-                text(_plain(usual)),
-                text(", ".join(dict.fromkeys(_plain(getattr(gpu, field)) for gpu in odd))),
+                text(_said(field, usual)),
+                text(", ".join(dict.fromkeys(_said(field, getattr(gpu, field)) for gpu in odd))),
                 lines=lines_of(odd, field),
             )
         )
     return found
 
 
-def _plain(value: object) -> str:
-    return f"{value:,.0f}" if isinstance(value, float) else str(value)
+def _said(field: str, value: object) -> str:
+    """A value with the unit of its field."""
+    said = f"{value:,.0f}" if isinstance(value, float) else str(value)
+    match field:
+        case "memory_total_mib":
+            return f"{said} MiB"
+        case "power_limit_w":
+            return f"{said} W"
+        case "pcie_width_max":
+            return f"×{said}"
+    return said
 
 
 def _of_rates(asked: Asked) -> list[Judgement]:
@@ -101,6 +110,7 @@ def _of_rates(asked: Asked) -> list[Judgement]:
         if not slow:
             continue
         least = min(value for value, _ in slow.values())
+        unit = "TFLOP/s" if what == "flops" else "GB/s"
         verdict = Verdict.FAIL if least < middle * (1 - asked.rule["fail_share"]) else Verdict.WARN
         reason = msg(
             "check.alike.slower",
@@ -112,8 +122,8 @@ def _of_rates(asked: Asked) -> list[Judgement]:
             Judgement(
                 verdict,
                 reason,
-                text(f"{middle:,.1f}"),
-                text(f"{least:,.1f}"),
+                text(f"{middle:,.1f} {unit}"),
+                text(f"{least:,.1f} {unit}"),
                 lines=lines_of((row for _, row in slow.values()), "tflop_per_s", "gb_per_s"),
             )
         )

@@ -21,7 +21,7 @@ from gpuplanner.probe.evidence.measured import (
 from gpuplanner.probe.evidence.paths import IbPort, NetworkLink, PathMatrix, PciDevice
 from gpuplanner.probe.evidence.record import Lacking
 from gpuplanner.probe.evidence.software import Software
-from tests.acceptance.judged import A6000, BY_ID, H100, absent, gpus, judge, promising
+from tests.acceptance.judged import A6000, BY_ID, ENGLISH, H100, absent, gpus, judge, promising
 
 PASS, WARN, FAIL, CANNOT, SKIPPED = Verdict
 GIB = 2.0**30
@@ -478,3 +478,20 @@ def test_each_check_is_shown_to_pass_to_object_and_not_to_know():
     assert {check_id for check_id, verdicts in by_id.items() if not verdicts & {WARN, FAIL}} == told_only
     not_measured = {"trace"}
     assert {check_id for check_id, verdicts in by_id.items() if CANNOT not in verdicts} == not_measured
+
+
+@pytest.mark.parametrize(
+    ("sections", "shown"),
+    [
+        ({"matrix_rates": tuple(
+            MatrixRate(gpu_index=at, dtype="bf16", tflop_per_s=rate) for at, rate in enumerate((700, 700, 700, 610))
+        )}, ("700.0 TFLOP/s", "610.0 TFLOP/s")),
+        ({"gpus": (*gpus(2, memory_total_mib=81559.0), *gpus(3, memory_total_mib=40960.0)[2:])},
+         ("81,559 MiB", "40,960 MiB")),
+        ({"gpus": (*gpus(2, power_limit_w=700.0), *gpus(3, power_limit_w=500.0)[2:])}, ("700 W", "500 W")),
+        ({"gpus": (*gpus(2, pcie_width_max=16), *gpus(3, pcie_width_max=8)[2:])}, ("×16", "×8")),
+    ],
+)  # fmt: skip
+def test_the_odd_one_is_shown_with_units(sections, shown):
+    judgement = judge("gpu.alike", **({"gpus": gpus(4, vbios="1")} | sections))
+    assert (ENGLISH.text(judgement.expected), ENGLISH.text(judgement.measured)) == shown
