@@ -6,7 +6,9 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog
 
+from gpuplanner.machines.evidence import of_files
 from gpuplanner.machines.history import RunHistory
 from gpuplanner.machines.sample import QUOTED, sample_run
 from gpuplanner.messages import InputError, msg
@@ -365,6 +367,22 @@ def test_it_reads_well_in_every_look_also_in_a_small_window(open_page, two_runs,
             qtbot.wait(10)
             for complaints in (clipped(session.window), missing_glyphs(session.window), nameless(session.window)):
                 assert complaints == [], (look, size)
+
+
+def test_a_kept_run_is_written_to_a_file_that_opens_again(open_page, two_runs, qtbot, tmp_path, monkeypatch):
+    session, page = open_page()
+    visit(page, "node-07", qtbot)
+    path = tmp_path / "node.gpurun"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_given: (str(path.with_suffix("")), ""))
+    page.kept.panel.save.click()
+    qtbot.waitUntil(path.exists, timeout=5000)
+    assert of_files([path]).runs[0].target == "node-07"
+    page.kept.save(two_runs[0], tmp_path / "none" / "x.gpurun")
+    said = ["runsui.saved", "ui.chart.export_failed"]
+    qtbot.waitUntil(lambda: [notice.message.id for notice in session.notices.kept] == said, timeout=5000)
+    assert page.dropped([str(path)])
+    settled(page, qtbot)
+    assert page.presenter.current.entry.kind == "saved"
 
 
 def test_a_damaged_run_is_said_and_nothing_else_happens(open_page, two_runs, workspace, qtbot):

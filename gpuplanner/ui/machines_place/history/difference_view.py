@@ -45,8 +45,8 @@ class DifferenceView(QWidget):
         self.within = DataTable(
             appearance, context.settings, "machines.within", _columns("usual", "value"), msg("runsui.within")
         )
-        self._says_between = Label(appearance, "", TextRole.STRONG)
-        self._says_within = Label(appearance, "", TextRole.STRONG)
+        self._says_between = Label(appearance, "", TextRole.STRONG, wrap=True)
+        self._says_within = Label(appearance, "", TextRole.STRONG, wrap=True)
         self._teach = Label(appearance, msg("runsui.teach"), ink=Ink.MUTED, wrap=True)
         self._pick = QWidget()
         self._lay_out()
@@ -177,8 +177,8 @@ def _columns(before: str, after: str) -> tuple[Column, ...]:
 
     return (
         Column("where", title("where"), words, width=56),
-        Column("what", title("what"), words, width=150),
-        Column("before", title(before), words, width=88),
-        Column("after", title(after), words, width=88),
+        Column("what", title("what"), words, width=120),
+        Column("before", title(before), words, width=82),
+        Column("after", title(after), words, width=82),
         Column("change", title("change"), change, plain=plain, width=104, yields=True),
     )

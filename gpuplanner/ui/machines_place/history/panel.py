@@ -28,6 +28,8 @@ class HistoryPanel(QWidget):
 
     runWanted = Signal(int)
     sessionWanted = Signal(int)
+    saveWanted = Signal(int)
+    """The number of the run in sight, which is to be written to a file."""
 
     def __init__(self, context: Context, history: MachineHistory) -> None:
         super().__init__()
@@ -44,12 +46,16 @@ class HistoryPanel(QWidget):
         self.remove = Button(
             appearance, msg("runsui.remove"), ButtonKind.QUIET, icon="trash-2", icon_only=True, small=True
         )
+        self.save = Button(
+            appearance, msg("runsui.save"), ButtonKind.QUIET, icon="download", icon_only=True, small=True
+        )
         self.keeps = Check(appearance, msg("runsui.keeps"), msg("runsui.keeps.tip", folder=str(context.workspace.home)))
         self.keeps.setChecked(history.keeps)
         self._list = QVBoxLayout()
         self._lay_out()
         self.more.clicked.connect(self._show_all)
         self.remove.clicked.connect(self._remove_in_sight)
+        self.save.clicked.connect(self._save_in_sight)
         self.keeps.clicked.connect(lambda: history.choose_keeps(self.keeps.isChecked()))
         history.changed.connect(self._render)
         appearance.languageChanged.connect(self._render)
@@ -87,6 +93,7 @@ class HistoryPanel(QWidget):
         self.more.setVisible(len(self.items) > len(in_sight))
         self.more.say(msg("runsui.show_all", count=len(self.items)))
         self.remove.setVisible(self._in_sight() is not None)
+        self.save.setVisible(isinstance(self._in_sight(), KeptRun))
         self.setVisible(self._shown.kind in {"here", "ssh"})
 
     def _make_rows(self, count: int) -> None:
@@ -136,6 +143,11 @@ class HistoryPanel(QWidget):
         if item is not None:
             self._remove(self.items.index(item))
 
+    def _save_in_sight(self) -> None:
+        item = self._in_sight()
+        if isinstance(item, KeptRun):
+            self.saveWanted.emit(item.id)
+
     def _remove(self, at: int) -> None:
         item = self.items[at]
         name = when(item.began, self._appearance)
@@ -155,6 +167,8 @@ class HistoryPanel(QWidget):
         column.setSpacing(4)
         top = QHBoxLayout()
         top.addWidget(self.title, 1)
+        top.setSpacing(2)
+        top.addWidget(self.save)
         top.addWidget(self.remove)
         column.addLayout(top)
         column.addWidget(self.empty)

@@ -1,12 +1,15 @@
 """The parts of the page that have to do with what is kept, and what they do to its machines. Lays nothing out."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QFileDialog
 
 from gpuplanner.machines.sample import sample_session
 from gpuplanner.messages import InputError, Message, MessageValue, msg
 from gpuplanner.probe.live_session import LiveSession
+from gpuplanner.probe.recording import written
 from gpuplanner.ui.background import Cancel
 from gpuplanner.ui.fields.text_field import TextField
 from gpuplanner.ui.machines_place.history.choosing import expected_items, host_items
@@ -20,8 +23,10 @@ from gpuplanner.ui.places import Context
 from gpuplanner.ui.plan_place.picker import Picker, PickItem
 from gpuplanner.ui.tokens import Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
+from gpuplanner.ui.widgets.chart_export import write
 
 _WIDTH = 380
+_RECORDING = ".gpurun"
 
 
 class HistoryParts(QObject):
@@ -59,6 +64,7 @@ class HistoryParts(QObject):
         presenter.offered.connect(self._offered)
         self.panel.runWanted.connect(presenter.open_run)
         self.panel.sessionWanted.connect(self._open_session)
+        self.panel.saveWanted.connect(self._ask_where)
 
     def show_machine(self, shown: Shown) -> None:
         """Show what is kept of the machine in sight; of the recorded one, how it was at work."""
@@ -143,19 +149,39 @@ class HistoryParts(QObject):
         self._hosts = names
         self.pick_host.setVisible(len(names) > LISTED_HOSTS)
 
+    def save(self, run_id: int, path: Path) -> None:
+        """Write a run to a file, as a recording that opens again."""
+        history, notices = self._presenter.history, self._context.notices
+
+        def work(_cancel: Cancel) -> None:
+            write(path, written(history.read(run_id)).encode("utf-8", "surrogatepass"))
+
+        def done(_none: None) -> None:
+            notices.say(msg("runsui.saved", file=path.name), Verdict.PASS)
+
+        self._context.jobs.run(work, done, self._say_failed)
+
+    def _ask_where(self, run_id: int) -> None:
+        title = self._context.appearance.text("runsui.save")
+        name = f"gpuplanner-run-{run_id}{_RECORDING}"
+        path, _ = QFileDialog.getSaveFileName(self.panel, title, name, f"gpuplanner (*{_RECORDING})")
+        if path:
+            chosen = Path(path)
+            self.save(run_id, chosen if chosen.suffix else chosen.with_name(chosen.name + _RECORDING))
+
+    def _say_failed(self, fault: Exception) -> None:
+        if not isinstance(fault, InputError):
+            raise fault
+        self._context.notices.say(fault.message, Verdict.WARN)
+
     def _show_sample(self, session: LiveSession) -> None:
         if self._target == SAMPLE:
             self.sampleRead.emit(session)
 
     def _open_session(self, session_id: int) -> None:
-        history, notices = self._presenter.history, self._context.notices
-
-        def failed(fault: Exception) -> None:
-            if not isinstance(fault, InputError):
-                raise fault
-            notices.say(fault.message, Verdict.WARN)
+        history = self._presenter.history
 
         def work(_cancel: Cancel) -> object:
             return history.read_session(session_id)
 
-        self._context.jobs.run(work, self.sessionRead.emit, failed, may_cancel=False)
+        self._context.jobs.run(work, self.sessionRead.emit, self._say_failed, may_cancel=False)
