@@ -177,7 +177,7 @@ def _columns(before: str, after: str) -> tuple[Column, ...]:
 
     return (
         Column("where", title("where"), words, width=56),
-        Column("what", title("what"), words, width=120),
+        Column("what", title("what"), words, width=110),
         Column("before", title(before), words, width=82),
         Column("after", title(after), words, width=82),
         Column("change", title("change"), change, plain=plain, width=104, yields=True),
