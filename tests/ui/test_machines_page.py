@@ -90,5 +90,10 @@ def test_the_column_of_cards_is_there_for_what_can_be_watched_only(open_session,
     page.dropped([str(file)])
     qtbot.waitUntil(lambda: page.presenter.current.shown.acceptance is not None, timeout=15000)
     assert page.beside.isHidden()
+    # Nothing can be run in a file.
+    assert page._to_run.isHidden()
+    assert "run" not in {action.id for action in page.heading().actions}
     page._choose(0)
+    assert not page._to_run.isHidden()
+    assert "run" in {action.id for action in page.heading().actions}
     assert not page.beside.isHidden()

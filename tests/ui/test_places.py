@@ -12,12 +12,13 @@ from tests.ui.checks import Flashes, clipped, has_chinese_face, missing_glyphs, 
 from tests.ui.resting import rest
 from tests.ui.screenshots import each_look, picture, settle
 
-SHOWN = {"plan": "preset/chat-70b", "catalog": "gpu/nvidia-h100-sxm5-80gb"}
+SHOWN = {"plan": "preset/chat-70b", "catalog": "gpu/nvidia-h100-sxm5-80gb", "machines": "sample"}
 """Where in a place there is most to see."""
 PICTURES = (
     ("plan-light", "plan", "light", "en"),
     ("plan-light-zh", "plan", "light", "zh_CN"),
     ("catalog-dark", "catalog", "dark", "en"),
+    ("machines-dark", "machines", "dark", "en"),
 )
 PLACES = [place.id for place in places()]
 

@@ -33,7 +33,7 @@ from gpuplanner.ui.widgets.splitter import Splitter
 
 _VIEWS = ("checks", "run", "raw", "difference")
 _WIDTHS = (232, 650, 380)
-_LEAST_WIDTH = 400
+_LEAST_WIDTH = 388
 """Pixels in which a check, what was measured and the verdict stand side by side."""
 _LEAST_LEFT = 192
 """Pixels in which the names of machines and the dates of runs can be read."""
@@ -73,6 +73,7 @@ class MachinesPage(Page):
         self.rates = RateCards(context)
         self.live = LiveCard(context, self.presenter.probing, self.presenter.ways)
         self.beside = Beside(self.rates, self.live)
+        self._to_run = self._tiers()
         left = scrolling(self._left())
         left.setMinimumWidth(_LEAST_LEFT)
         layout = self._columns = QHBoxLayout(self)
@@ -90,29 +91,23 @@ class MachinesPage(Page):
         session = self.presenter.current
         kind = msg(f"machinesui.kind.{session.entry.kind}")
         note = self.kept.note(session)
-        may_run = session.entry.kind in {"ssh", "here"} and not session.busy
-        return Heading(
-            session.entry.name or kind,
-            note,
-            actions=(
-                PageAction(
-                    "compare",
-                    msg("runsui.compare"),
-                    self._compare,
-                    icon="git-compare",
-                    enabled=self.kept.panel.may_compare,
-                ),
-                PageAction(
-                    "run",
-                    msg("machinesui.run_again" if session.run is not None else "machinesui.run"),
-                    self.run,
-                    ButtonKind.PRIMARY,
-                    "play",
-                    "Ctrl+R",
-                    enabled=may_run,
-                ),
-            ),
+        compare = PageAction(
+            "compare",
+            msg("runsui.compare"),
+            self._compare,
+            icon="git-compare",
+            enabled=self.kept.panel.may_compare,
         )
+        run = PageAction(
+            "run",
+            msg("machinesui.run_again" if session.run is not None else "machinesui.run"),
+            self.run,
+            ButtonKind.PRIMARY,
+            "play",
+            "Ctrl+R",
+            enabled=not session.busy,
+        )
+        return Heading(session.entry.name or kind, note, actions=(compare, run) if session.may_run else (compare,))
 
     def path(self) -> str:
         return self.presenter.current.entry.target
@@ -193,6 +188,7 @@ class MachinesPage(Page):
         if not self.expected.box.edit.hasFocus():
             self.expected.set_value(self.presenter.wanted(session))
         self.test.setVisible(session.entry.kind == "ssh")
+        self._to_run.setVisible(session.may_run)
         self.problem.setVisible(session.problem is not None)
         if session.problem is not None:
             self.problem.say(session.problem, Verdict.FAIL if session.unreachable else Verdict.WARN)
@@ -217,7 +213,7 @@ class MachinesPage(Page):
     def _judged(self) -> None:
         shown = self.presenter.current.shown
         outputs = [each.output for each in shown.machine.inspections] if shown.machine is not None else []
-        self.raw.show_outputs(outputs, may_run=self.presenter.current.entry.kind in {"ssh", "here"})
+        self.raw.show_outputs(outputs, may_run=self.presenter.current.may_run)
         if shown.acceptance is not None and self.views.current() == "run":
             self._go("checks")
 
@@ -266,8 +262,9 @@ class MachinesPage(Page):
         self.kept.sampleRead.connect(self.live.show_session)
         self.kept.sessionRead.connect(lambda _session: self.beside.reveal(self.live))
         self.live.sessionEnded.connect(self.kept.keep_session)
-        for session in (self.live.sessionEnded, self.kept.sessionRead):
+        for session in (self.live.sessionEnded, self.kept.sessionRead, self.kept.sampleRead):
             session.connect(self.rates.show_session)
+        self.checks.table.rowChosen.connect(self._show_rates)
         for check in self.tiers.values():
             check.toggled.connect(lambda _on: self.running.show_tiers(self._wanted_tiers()))
         self.test.clicked.connect(self._test)
@@ -283,10 +280,27 @@ class MachinesPage(Page):
         if self.expected.value() != self.presenter.wanted(self.presenter.current):
             self.presenter.want(self.expected.value())
 
+    def _show_rates(self, check: str) -> None:
+        """What a check judges is drawn beside it."""
+        drawn = self.rates.card_of(check)
+        if drawn is not None:
+            self.beside.reveal(drawn)
+
     def _show_line(self, source: str, line: int) -> None:
         self._go("raw")
         self.raw.go(source, line)
         self.raw.text.setFocus()
+
+    def _tiers(self) -> QWidget:
+        """What a run does; not there for files that somebody saved."""
+        whole = QWidget()
+        column = QVBoxLayout(whole)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(10)
+        title = Label(self._appearance, msg("machinesui.run"), TextRole.LABEL_STRONG, Ink.MUTED)
+        for widget in (title, *self.tiers.values(), self.commands):
+            column.addWidget(widget)
+        return whole
 
     def _left(self) -> QWidget:
         content = Scrolled()
@@ -296,10 +310,7 @@ class MachinesPage(Page):
         box.title_row.addWidget(self.kept.remove)
         for widget in (self.list, self.host, self.test, self.expected):
             box.body.addWidget(widget)
-        box.body.addWidget(Label(self._appearance, msg("machinesui.run"), TextRole.LABEL_STRONG, Ink.MUTED))
-        for check in self.tiers.values():
-            box.body.addWidget(check)
-        box.body.addWidget(self.commands)
+        box.body.addWidget(self._to_run)
         box.body.addWidget(self.kept.panel)
         box.body.addStretch(1)
         column.addWidget(box, 1)

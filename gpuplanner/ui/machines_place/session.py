@@ -83,6 +83,11 @@ class MachineSession(QObject):
         return self._probe is not None
 
     @property
+    def may_run(self) -> bool:
+        """Whether anything can be run there: nothing in files that somebody saved."""
+        return self.entry.kind in {"ssh", "here"}
+
+    @property
     def testing(self) -> bool:
         """Whether that is the connection test."""
         return self.busy and not self.tiers
@@ -103,7 +108,7 @@ class MachineSession(QObject):
 
     def start(self, tiers: Sequence[Tier], commands: Sequence[Command] = READ_ONLY) -> None:
         """Run the tiers; of the first one these commands, where a part of them is to run again."""
-        if self.busy or self.entry.kind not in {"ssh", "here"} or not tiers:
+        if self.busy or not self.may_run or not tiers:
             return
         self._begin(tuple(tiers))
         again = {command.id for command in commands}
