@@ -106,7 +106,7 @@ def _on(runner: Runner, options: argparse.Namespace, context: Context) -> int:
     keep_run(options, options.target, run, context)
     evidence, _ = read(run)
     if options.json:
-        print_json(_data(run, installed, evidence))
+        print_json({"note": context.text("cli.installed.will"), **_data(run, installed, evidence)})
     else:
         print("\n".join(_lines(run, installed, evidence, context)))
     good = all(result.outcome == "ended" and result.exit_code == 0 for result in run.results)

@@ -52,7 +52,7 @@ def measure_machine(options: argparse.Namespace, context: Context) -> int:
     evidence, _ = read(run)
     if options.json:
         print_json({"target": run.target, "whole": run.whole, "refused": measured.refused or None,
-                    "evidence": evidence.as_data()})  # fmt: skip
+                    "note": context.text("cli.measure.never_run"), "evidence": evidence.as_data()})  # fmt: skip
     else:
         print("\n".join(_lines(run, measured, evidence, context)))
     return 0 if run.whole else 1

@@ -27,6 +27,8 @@ MOST_FRAMES = 20_000
 LONGEST_FRAME = 12_000
 """Characters: a machine's list of 16 GPUs has some 4,000; what is longer than a line that is read is left out."""
 TOOL = "gpuplanner-measure"
+ABOUT = '{"frame": "about", "said": "Tested against libraries with recorded values; never run on a GPU."}'
+"""Stands in what is kept, so that whoever reads it later knows."""
 _PIECE = 1 << 16
 """Longer than what compression looks back over."""
 _KEPT = frozenset({"machine", "result", "failed", "without"})
@@ -63,7 +65,7 @@ class Measured:
         self._target = target
         self._began = time.time()
         self._hello: Hello | None = None
-        self._lines = [f"{HEAD} 1}}"]
+        self._lines = [f"{HEAD} 1}}", ABOUT]
         self._answered = 0
         self.refused = ""
 

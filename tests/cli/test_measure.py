@@ -50,6 +50,8 @@ def test_a_recording_says_the_same(measure, tmp_path, capsys):
     code, out, _ = measure("--yes", "--json", "--save", str(path), gpus=1)
     told = json.loads(out)
     assert (code, told["whole"], told["refused"]) == (0, True, None)
+    assert "never run on a GPU" in told["note"]
+    assert "never run on a GPU" in path.read_text(encoding="utf-8")
     assert main(("inspect", str(path), "--json")) == 0
     read = json.loads(capsys.readouterr().out)[0]
     assert read["tool"] == "gpuplanner-measure"

@@ -269,6 +269,33 @@ def test_it_leaves_no_file_no_time_and_no_process_there(node, libraries, tmp_pat
     assert libraries.left() == {}
 
 
+@pytest.mark.parametrize("step", ["disk", "channel"])
+def test_what_needs_no_gpu_is_cancelled_as_fast(node, tmp_path, step):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "shard.bin").write_bytes(os.urandom(65 << 20))
+    made = node(settings={"SetEnv": f"PATH=/usr/local/bin:/usr/bin:/bin CANCELLED_HERE={step}613"})
+    mark = f"CANCELLED_HERE={step}613".encode()
+
+    async def main():
+        begun = asyncio.Event()
+        task = asyncio.ensure_future(
+            measure(made, nothing, lambda _step: begun.set(), Measured("node"), only=(step,),
+                    places=(str(tmp_path / "data"),))
+        )  # fmt: skip
+        await asyncio.wait_for(begun.wait(), 20)
+        assert processes_with(mark)
+        task.cancel()
+        began = time.monotonic()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        while processes_with(mark):
+            await asyncio.sleep(0.02)
+            assert time.monotonic() - began < 2
+        return time.monotonic() - began
+
+    assert asyncio.run(main()) < 2
+
+
 def test_a_machine_without_python_cannot_be_measured(node, tmp_path):
     tools = tmp_path / "bin"
     tools.mkdir()

@@ -55,7 +55,7 @@ class CublasLt:
 
     def __init__(self, stream: Any) -> None:
         """Raises LibraryFault."""
-        self._library, self.path = found("libcublasLt", (13, 12))
+        self._library, self.path = found("libcublasLt", (13, 12, 11))
         self.stream = stream
         self.handle = ctypes.c_void_p()
         self.call("cublasLtCreate", ctypes.byref(self.handle))
