@@ -13,6 +13,7 @@ from gpuplanner.acceptance.checking import Acceptance, CheckResult
 from gpuplanner.acceptance.verdicts import Verdict as Judged
 from gpuplanner.machines.evidence import MachineEvidence
 from gpuplanner.messages import Language, msg
+from gpuplanner.paths import shipped
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.measured import DiskRate, MatrixRate
 from gpuplanner.probe.live_session import LiveSession
@@ -148,20 +149,37 @@ def test_the_page_hands_on_what_was_watched(open_session, tmp_path):
     workspace.store.close()
 
 
+def test_a_check_that_is_chosen_brings_its_chart_into_sight(open_session, qtbot, tmp_path):
+    workspace = Workspace(tmp_path / "home")
+    session = open_session((machines_place(),), workspace)
+    session.window.resize(1100, 700)
+    page = session.window.current_page()
+    page.dropped([str(shipped("resources") / "sample" / "machine.gpurun")])
+    all_made(qtbot, page.rates)
+    area = page.beside.findChild(QScrollArea)
+    assert area.verticalScrollBar().value() == 0
+    page.checks.table.choose("bw.d2d")
+    card = page.rates.card_of("bw.d2d")
+    qtbot.waitUntil(lambda: area.verticalScrollBar().value() > 0)
+    top = card.mapTo(area.viewport(), card.rect().topLeft()).y()
+    assert 0 <= top < area.viewport().height()
+    assert page.rates.card_of("") is None
+    workspace.store.close()
+
+
 def test_it_reads_well_in_every_look_with_charts_and_with_tables(qtbot, cards, appearance):
     cards.show_machine(shown(measured(), bw_h2d=Judged.FAIL))
     all_made(qtbot, cards)
     area = cards.area
     assert isinstance(area, QScrollArea)
-    for width in (380, 280):
+    for width, tables in ((280, False), (380, True)):
         area.resize(width, 900)
-        for tables in (False, True):
-            for card in cards.cards:
-                card.as_table.setChecked(tables)
-            for look in each_look(appearance):
-                for complaints in (clipped(area), missing_glyphs(area), nameless(area)):
-                    assert complaints == [], (look, tables, width)
-            assert area.horizontalScrollBar().maximum() == 0
+        for card in cards.cards:
+            card.as_table.setChecked(tables)
+        for look in each_look(appearance):
+            for complaints in (clipped(area), missing_glyphs(area), nameless(area)):
+                assert complaints == [], (look, tables, width)
+        assert area.horizontalScrollBar().maximum() == 0
     assert cards.cards[0].chart.isHidden()
 
 

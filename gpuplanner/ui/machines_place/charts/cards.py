@@ -72,6 +72,10 @@ class RateCards(QWidget):
             if self._shown is not None and self._shown.plan is not None:
                 self._refresh(self._shown)
 
+    def card_of(self, check: str) -> QWidget | None:
+        """The first card that draws what a check judges; None where none does."""
+        return next((card for card in self.cards if check and card.check == check), None)
+
     def _refresh(self, shown: Shown) -> None:
         from gpuplanner.machines.rates.reading import has_rates
         from gpuplanner.probe.evidence import Evidence

@@ -33,6 +33,7 @@ class RateCard(Card):
         appearance = context.appearance
         super().__init__(appearance, chart.title)
         self._context = context
+        self.check = chart.check
         self._drawn = chart
         self._kept = f"{WINDOW}rates.table.{chart.id}"
         self.title_row.removeWidget(self.note)
