@@ -8,6 +8,7 @@ import asyncio
 import hmac
 import json
 import os
+import re
 import secrets
 import shlex
 import shutil
@@ -56,6 +57,11 @@ Answerer: TypeAlias = Callable[[Question], Awaitable[str | None]]
 """Gives the answer ("yes" or a fingerprint for a host key), or None to give up. Cancelled when nobody waits for it."""
 
 
+_OF_WHOM = re.compile(r"'s password:\s*$")
+_BEFORE = re.compile(r"^\([^()]{1,300}@[^()]{1,300}\) ")
+"""What OpenSSH itself puts in front: names, whose "otp" or "code" says nothing of the question."""
+
+
 def kind_of(text: str, hint: str) -> Asked:
     """What a client's question asks for. `hint`: its SSH_ASKPASS_PROMPT."""
     lowered = text.lower()
@@ -67,6 +73,9 @@ def kind_of(text: str, hint: str) -> Asked:
         return Asked.CONFIRM
     if "passphrase" in lowered or "enter pin" in lowered:
         return Asked.PASSPHRASE
+    if _OF_WHOM.search(lowered):
+        return Asked.PASSWORD
+    lowered = _BEFORE.sub("", lowered)
     if "code" in lowered or "otp" in lowered or "token" in lowered or "one-time" in lowered:
         return Asked.CODE
     return Asked.PASSWORD

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QGuiApplication, QTextCursor
+from PySide6.QtGui import QFontMetricsF, QGuiApplication, QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from gpuplanner.messages import msg
@@ -19,6 +19,8 @@ from gpuplanner.ui.widgets.segmented import Option
 MOST_LINES = 2_000
 """Lines shown at once, so that the window stays quick; a search looks through all of them."""
 _BEFORE = 200
+_TAB = 4
+"""Columns of a tab: tools indent by several of them."""
 
 
 class RawView(QWidget):
@@ -40,6 +42,7 @@ class RawView(QWidget):
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
         self.text.setFont(font(TextRole.CODE))
+        self.text.setTabStopDistance(_TAB * QFontMetricsF(self.text.font()).horizontalAdvance(" "))
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.text.setTabChangesFocus(True)
         row = QHBoxLayout()
@@ -89,7 +92,9 @@ class RawView(QWidget):
         )
         block = self.text.document().findBlockByNumber(line - 1 - self._first)
         cursor = QTextCursor(block)
-        cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+        # Backwards: it is the beginning of the line that is brought into sight.
+        cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock)
+        cursor.movePosition(QTextCursor.MoveOperation.StartOfBlock, QTextCursor.MoveMode.KeepAnchor)
         self.text.setTextCursor(cursor)
         self.text.centerCursor()
 
