@@ -171,6 +171,9 @@ def test_disks_expect_of_reads_in_a_row_alone():
     assert chart.labels == ("read 1 MiB", "randread 4 KiB")
     [expected] = lines(chart, Role.EXPECTED)
     assert [(p.x, p.y) for p in expected.points] == [(0, 3.0)]
+    both = disks(Evidence(disk_rates=(rates[0], through_cache(rates[0]).model_copy(update={"gb_per_s": 9.0}))), known())
+    assert [point.y for point in lines(both, Role.MEASURED)[0].points] == [2.0, 9.0]
+    assert len({str(label) for label in both.labels}) == 2 if both else False
     cached = disks(Evidence(disk_rates=(through_cache(rates[1]),)), known())
     assert absent(cached) == ["disk", "cache"]
 

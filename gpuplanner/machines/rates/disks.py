@@ -3,7 +3,7 @@
 from gpuplanner.acceptance.expected_rates import is_read_in_a_row, of_disk_reads
 from gpuplanner.machines.rates.chart import Across, Line, Point, RateChart, Role, foreign
 from gpuplanner.machines.rates.known import Known
-from gpuplanner.messages import Message, msg
+from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.measured import DiskRate
 
@@ -11,41 +11,40 @@ _MOST_JOBS = 12
 
 
 def disks(evidence: Evidence, known: Known) -> RateChart | None:
-    """What disks read and write, each kind of job by its fastest."""
-    best: dict[str, DiskRate] = {}
+    """What disks read and write, each kind of job by its fastest; what went through the page cache apart."""
+    best: dict[tuple[str, bool], DiskRate] = {}
     for rate in evidence.disk_rates:
-        name = _job(rate)
-        if rate.gb_per_s is not None and (name not in best or rate.gb_per_s > (best[name].gb_per_s or 0.0)):
-            best[name] = rate
+        key = _job(rate), rate.direct is False
+        if rate.gb_per_s is not None and (key not in best or rate.gb_per_s > (best[key].gb_per_s or 0.0)):
+            best[key] = rate
     if not best:
         return None
-    jobs = dict(list(best.items())[:_MOST_JOBS])
-    at = {name: float(place) for place, name in enumerate(jobs)}
+    jobs = [(_called(*key), rate) for key, rate in list(best.items())[:_MOST_JOBS]]
     expected = of_disk_reads(known.promised, known.rules["disk.speed"]["least_gb_per_s"])
-    reads = [name for name, rate in jobs.items() if is_read_in_a_row(rate)]
-    lines = [
-        Line(
-            msg("rates.line.measured"),
-            Role.MEASURED,
-            tuple(Point(at[name], rate.gb_per_s or 0.0, name=name) for name, rate in jobs.items()),
-            foreign(", ".join(dict.fromkeys(rate.path or "" for rate in jobs.values() if rate.path))),
-        )
-    ]
+    wanted = tuple(
+        Point(float(at), expected.rate, name=name) for at, (name, rate) in enumerate(jobs) if is_read_in_a_row(rate)
+    )
+    points = tuple(Point(float(at), rate.gb_per_s or 0.0, name=name) for at, (name, rate) in enumerate(jobs))
+    where = foreign(", ".join(dict.fromkeys(rate.path or "" for _, rate in jobs if rate.path)))
+    lines = [Line(msg("rates.line.measured"), Role.MEASURED, points, where)]
     absent: list[Message] = []
-    if reads:
-        wanted = tuple(Point(at[name], expected.rate, name=name) for name in reads)
+    if wanted:
         lines.insert(0, Line(msg("rates.line.expected"), Role.EXPECTED, wanted, expected.source))
     else:
         absent.append(msg("rates.absent.disk"))
-    if any(rate.direct is False for rate in jobs.values()):
+    if any(cached for _, cached in best):
         absent.append(msg("rates.absent.cache"))
-    title, note = msg("rates.chart.disks"), msg("rates.note.disks")
-    return RateChart("disks", title, note, Across.NAMES, "GB/s", tuple(lines), tuple(jobs), tuple(absent), "disk.speed")
+    title, note, labels = msg("rates.chart.disks"), msg("rates.note.disks"), tuple(name for name, _ in jobs)
+    return RateChart("disks", title, note, Across.NAMES, "GB/s", tuple(lines), labels, tuple(absent), "disk.speed")
 
 
 def _job(rate: DiskRate) -> str:
     operation = rate.operation or rate.job or "?"
     return foreign(f"{operation} {_block(rate.block_bytes)}".strip())
+
+
+def _called(job: str, cached: bool) -> MessageValue:
+    return msg("rates.job.cached", job=job) if cached else job
 
 
 def _block(size: float | None) -> str:

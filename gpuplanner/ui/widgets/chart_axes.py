@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from PySide6.QtCore import QRectF
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF
 
 from gpuplanner.messages import MessageValue
@@ -17,8 +17,8 @@ _APART = {"bottom": 44.0, "left": 18.0}
 _BEYOND = 12.0
 """Pixels by which words stand out over the ends of an axis."""
 _LEAST_WIDTH, _BESIDE = 24.0, 10.0
-_LETTER = 6.6
-"""Pixels that a letter of a label takes, on average."""
+_BETWEEN, _SHORTENED_FROM = 8.0, 60.0
+"""Pixels between two labels, and from how far apart on long ones end in an ellipsis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def tick_axis(pg: Any, side: str, now: Callable[[], Axis]) -> Any:
             low, high = self.range
             levels = self.tickValues(low, high, max(1.0, self.geometry().height()))
             words = [word for step, places in levels for word in self.tickStrings(places, 1.0, step)]
-            metrics = QFontMetricsF(self.style["tickFont"] or QFont())
+            metrics = self._metrics()
             wide = max((metrics.horizontalAdvance(word) for word in words), default=0.0)
             title = self.label.boundingRect().height() if self.label.isVisible() else 0.0
             self.setWidth(int(max(_LEAST_WIDTH, wide + title) + _BESIDE))
@@ -101,13 +101,22 @@ def tick_axis(pg: Any, side: str, now: Callable[[], Axis]) -> Any:
         def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
             if self.logMode:
                 return self.logTickStrings(values, scale, spacing)
-            return [now().said(value * scale) for value in values]
+            words = [now().said(value * scale) for value in values]
+            if not now().labels:
+                return words
+            low, high = self.range
+            room = spacing * self.geometry().width() / max(high - low, 1e-9) - _BETWEEN
+            return [self._metrics().elidedText(word, Qt.TextElideMode.ElideRight, max(room, 0.0)) for word in words]
+
+        def _metrics(self) -> QFontMetricsF:
+            return QFontMetricsF(self.style["tickFont"] or QFont())
 
         def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
             labels = now().labels
             if not labels:
                 return list(super().tickValues(low, high, size))
-            step = label_step(labels, size / max(high - low, 1e-9))
+            metrics = self._metrics()
+            step = label_step([metrics.horizontalAdvance(label) for label in labels], size / max(high - low, 1e-9))
             return [(float(step), [float(at) for at in range(0, len(labels), step) if low <= at <= high])]
 
         def logTickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
@@ -126,7 +135,8 @@ def tick_axis(pg: Any, side: str, now: Callable[[], Axis]) -> Any:
     return TickAxis(side)
 
 
-def label_step(labels: Sequence[str], pixels_apart: float) -> int:
-    """Each how manyth label is written, so that they do not touch."""
-    longest = max((len(label) for label in labels), default=1) * _LETTER + 8.0
-    return max(1, math.ceil(longest / max(pixels_apart, 1e-9)))
+def label_step(widths: Sequence[float], pixels_apart: float) -> int:
+    """Each how manyth label is written, so that they do not touch. Few that have some room are shortened instead."""
+    if pixels_apart >= _SHORTENED_FROM:
+        return 1
+    return max(1, math.ceil((max(widths, default=1.0) + _BETWEEN) / max(pixels_apart, 1e-9)))
