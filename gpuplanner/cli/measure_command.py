@@ -30,6 +30,14 @@ def measure_machine(options: argparse.Namespace, context: Context) -> int:
         seconds=MOST_SECONDS,
         memory=str(show_bytes(MOST_BYTES, Display())),
     )
+    steps = (*WITH_GPUS, *WITHOUT_GPUS)
+    for step in options.only:
+        if step not in steps:
+            raise InputError(msg("cli.measure.unknown_step", step=shortened(safe(step), 40), steps=", ".join(steps)))
+    if options.only:
+        says_what += " " + context.text(
+            "cli.measure.only", steps=", ".join(_name(step, context) for step in options.only)
+        )
     if options.commands:
         print(says_what)
         return 0
@@ -37,10 +45,6 @@ def measure_machine(options: argparse.Namespace, context: Context) -> int:
         raise InputError(msg("cli.probe.no_target"))
     if options.test:
         raise InputError(msg("cli.measure.not_both"))
-    steps = (*WITH_GPUS, *WITHOUT_GPUS)
-    for step in options.only:
-        if step not in steps:
-            raise InputError(msg("cli.measure.unknown_step", step=shortened(safe(step), 40), steps=", ".join(steps)))
     refuse_existing(options.save)
     print(says_what, file=sys.stderr)
     if not options.yes and not agreed(context, "cli.measure.ask"):

@@ -67,6 +67,7 @@ class Measured:
         self._hello: Hello | None = None
         self._lines = [f"{HEAD} 1}}", ABOUT]
         self._answered = 0
+        self._freed = False
         self.refused = ""
 
     def hear(self, event: Event) -> None:
@@ -81,6 +82,8 @@ class Measured:
             what, gpu, share = frame.get("what"), frame.get("gpu"), frame.get("share")
             if isinstance(what, str) and isinstance(share, int | float) and 0 <= share <= 1:
                 return Measuring(what[:100], gpu if isinstance(gpu, int) else None, float(share))
+        elif name == "freed":
+            self._freed = True
         elif isinstance(name, str) and name in _KEPT:
             reason = frame.get("reason")
             if name == "failed" and isinstance(reason, str) and reason in {"busy", "maybe_busy"}:
@@ -104,11 +107,12 @@ class Measured:
     def run(self, *, whole: bool) -> Run:
         """The measurement as far as it came, as a run with one command."""
         hello = self._hello
-        outcome: Outcome = "ended" if whole else "stopped"
+        # Refused, or without anything to measure, it ended by itself too.
+        outcome: Outcome = "ended" if whole or self._freed else "stopped"
         result = CommandResult(
             id="measure",
             argv=(TOOL,),
-            exit_code=0 if whole else None,
+            exit_code=0 if whole else 1 if self._freed else None,
             outcome=outcome,
             out="".join(f"{line}\n" for line in self._lines).encode("utf-8"),
             err=b"",

@@ -111,8 +111,9 @@ def test_only_the_disk_needs_no_gpu_and_says_what_it_read_through(measure, tmp_p
     folder = tmp_path / "data"
     folder.mkdir()
     (folder / "shard.bin").write_bytes(os.urandom(65 << 20))
-    code, out, _ = measure("--yes", "--disk", str(folder), only=("--only", "disk"), sources=())
+    code, out, err = measure("--yes", "--disk", str(folder), only=("--only", "disk"), sources=())
     assert code == 0
+    assert err.splitlines()[0].endswith("Of this only: disk, files that lie there.")
     rows = [" ".join(line.split()) for line in out.splitlines()]
     assert len(rows) == 3
     assert rows[0].startswith("disk, in a row ")

@@ -69,7 +69,10 @@ def test_refused_where_somebody_computes(here):
     measured = Measured("here")
     run = asyncio.run(measure(here("cuda", "nvml", busy=0), nothing, nothing, measured))
     assert (run.whole, measured.refused) == (False, "busy")
-    assert read(run)[0].bandwidths == ()
+    evidence, _ = read(run)
+    assert evidence.bandwidths == ()
+    # It ended by itself: nobody stopped it.
+    assert [(fault.wanted, fault.said) for fault in evidence.faults] == [("gpuplanner-measure", "busy")]
 
 
 def test_a_program_that_a_driver_takes_with_it_is_lost(monkeypatch):
