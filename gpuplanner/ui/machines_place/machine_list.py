@@ -12,6 +12,7 @@ from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.machines_place.session import MachineSession
 from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
 from gpuplanner.ui.tab_order import follow
+from gpuplanner.ui.tips import plain_tip
 from gpuplanner.ui.tokens import MARKS, RADIUS_FIELD, Verdict
 from gpuplanner.ui.widgets.clickable import Clickable
 
@@ -106,7 +107,7 @@ class MachineRow(Clickable):
     def _render(self) -> None:
         said = f"{self._name}, {self._appearance.text(self._state[1])}"
         self.setAccessibleName(said)
-        self.setToolTip(said)
+        self.setToolTip(plain_tip(said))
         self.update()
 
 

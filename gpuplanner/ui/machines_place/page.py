@@ -1,8 +1,9 @@
 """The page of the Machines place: machines and what to run, what came of it, and the cards beside it."""
 
 from collections.abc import Sequence
+from functools import partial
 
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from gpuplanner.messages import msg
 from gpuplanner.probe.commands import READ_ONLY
@@ -16,12 +17,15 @@ from gpuplanner.ui.machines_place.errands import Tier, Ways
 from gpuplanner.ui.machines_place.history.parts import HistoryParts
 from gpuplanner.ui.machines_place.live.card import LiveCard
 from gpuplanner.ui.machines_place.machine_list import MachineList
+from gpuplanner.ui.machines_place.place import MACHINES_PLACE
 from gpuplanner.ui.machines_place.presenter import MachinesPresenter
 from gpuplanner.ui.machines_place.question_card import QuestionCard
+from gpuplanner.ui.machines_place.questions import Questions
 from gpuplanner.ui.machines_place.raw_view import RawView
 from gpuplanner.ui.machines_place.run_view import RunView
 from gpuplanner.ui.machines_place.shown import Shown
-from gpuplanner.ui.places import Context, Heading, Page, PageAction
+from gpuplanner.ui.notices import NoticeAction
+from gpuplanner.ui.places import Context, Heading, Location, Page, PageAction
 from gpuplanner.ui.tokens import GAP, Verdict
 from gpuplanner.ui.widgets.button import Button, ButtonKind
 from gpuplanner.ui.widgets.card import Card
@@ -64,8 +68,8 @@ class MachinesPage(Page):
         self.running = RunView(appearance, context.settings)
         self.raw = RawView(appearance)
         self.problem = NoticeBox(appearance, "", Verdict.WARN)
-        self.questions: list[QuestionCard] = []
-        self._asked = QVBoxLayout()
+        self._asked = Questions(appearance)
+        self._asking: set[str] = set()
         self._stack = QStackedWidget()
         self.kept = HistoryParts(context, self.presenter, self.host, self.expected)
         for widget in (self.checks, self.running, self.raw, self.kept.difference):
@@ -108,6 +112,11 @@ class MachinesPage(Page):
             enabled=not session.busy,
         )
         return Heading(session.entry.name or kind, note, actions=(compare, run) if session.may_run else (compare,))
+
+    @property
+    def questions(self) -> list[QuestionCard]:
+        """The questions in sight."""
+        return self._asked.cards
 
     def path(self) -> str:
         return self.presenter.current.entry.target
@@ -219,31 +228,20 @@ class MachinesPage(Page):
 
     def _ask(self) -> None:
         session = self.presenter.current
-        answers = {
-            **dict.fromkeys(session.pending, session.answer),
-            **dict.fromkeys(self.live.pending, self.live.answer),
-        }
-        if [each.pending for each in self.questions] == list(answers):
-            return
-        for each in self.questions:
-            self._asked.removeWidget(each)
-            each.hide()
-            each.deleteLater()
-        self.questions = [QuestionCard(self._appearance, pending) for pending in answers]
-        for each in self.questions:
-            each.answered.connect(lambda text, pending=each.pending: answers[pending](pending, text))
-            self._asked.addWidget(each)
-            each.show()  # The keyboard goes to what is in sight only.
-        if not self.questions:
-            return
-        if not self.isVisible():
-            name = session.entry.name or msg(f"machinesui.kind.{session.entry.kind}")
-            self._context.notices.say(msg("machinesui.asks", name=name), Verdict.WARN)
-            return
-        typing = QApplication.focusWidget()
-        # Whoever types somewhere would answer with what was meant for there.
-        if not (isinstance(typing, QLineEdit) and typing.text()):
-            self.questions[0].focus()
+        self._asked.show_questions(
+            {
+                **dict.fromkeys(session.pending, session.answer),
+                **dict.fromkeys(self.live.pending, self.live.answer),
+            }
+        )
+        asking = {each.entry.target: each for each in self.presenter.sessions if each.pending}
+        new, self._asking = asking.keys() - self._asking, set(asking)
+        for target in () if self.isVisible() else sorted(new):
+            entry = asking[target].entry
+            name = entry.name or msg(f"machinesui.kind.{entry.kind}")
+            there = Location(MACHINES_PLACE, target)
+            answer = NoticeAction(msg("machinesui.asks.answer"), partial(self._context.go, there))
+            self._context.notices.say(msg("machinesui.asks", name=name), Verdict.WARN, answer, sticky=True)
 
     # --- Laying out ---------------------------------------------------------------------------------------------------
 
@@ -323,7 +321,7 @@ class MachinesPage(Page):
         row.addWidget(self.views)
         row.addStretch(1)
         box.body.addLayout(row)
-        box.body.addLayout(self._asked)
+        box.body.addWidget(self._asked)
         box.body.addWidget(self.problem)
         box.body.addWidget(self._stack, 1)
         return box

@@ -16,12 +16,13 @@ from gpuplanner.ui.machines_place.errands import Ways
 from gpuplanner.ui.machines_place.machine_list import state_of
 from gpuplanner.ui.machines_place.page import MachinesPage
 from gpuplanner.ui.machines_place.place import machines_place
-from gpuplanner.ui.places import Place
+from gpuplanner.ui.places import Location, Place
 from gpuplanner.workspace import Workspace
 from tests.probe import sshd
 from tests.probe.native_libraries import SOURCES, compiler
 from tests.probe.sshd import PASSWORD, Keys, Server
 from tests.ui.checks import Flashes
+from tests.ui.gallery import gallery_places
 
 CODE = "424242"
 NAP = "613.7"
@@ -235,6 +236,31 @@ def test_a_question_of_one_machine_while_another_one_runs(hanging, other, opened
     page._choose(page.presenter.sessions.index(busy))
     page.running.stop.click()
     qtbot.waitUntil(lambda: not busy.busy and not sleepers(), timeout=2000)
+
+
+def test_a_question_is_told_while_another_place_is_in_sight(other, open_session, qtbot, tmp_path):
+    extra = other.client("other", StrictHostKeyChecking="ask", UserKnownHostsFile=str(tmp_path / "none"))
+    workspace = Workspace(tmp_path / "home")
+    place = machines_place()
+    there = Place(place.id, place.icon, place.title, lambda context: MachinesPage(context, Ways(extra)))
+    session = open_session((there, gallery_places()[0]), workspace)
+    try:
+        page = session.window.current_page()
+        add(page, "other")
+        session.window.go(Location(gallery_places()[0].id, ""))
+        qtbot.waitUntil(lambda: len(page.questions) == 1, timeout=15000)
+        notice = session.notices.kept[-1]
+        assert "other" in session.appearance.text(notice.message)
+        notice.action.run()
+        assert session.window.current_page() is page
+        assert page.questions[0].isVisible()
+        assert len([each for each in session.notices.kept if each.message == notice.message]) == 1
+        page.questions[0].no.click()
+        qtbot.waitUntil(lambda: not page.presenter.current.busy, timeout=15000)
+        assert page.presenter.current.unreachable
+    finally:
+        session.window.close()
+        workspace.store.close()
 
 
 def test_the_live_card_asks_in_the_page(keys, quick_tools, opened, qtbot, tmp_path):
