@@ -3,24 +3,22 @@
 import argparse
 import math
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.machine_evidence import machine_evidence
-from gpuplanner.machines.expecting import expected, own_plan, promise
+from gpuplanner.machines.expecting import expected, plan_named, promise
 from gpuplanner.machines.rates.chart import Across, Line, Point, RateChart, Rates, Role, listed
 from gpuplanner.machines.rates.reading import known_of, rates_of
-from gpuplanner.messages import Message, MessageValue, msg
-from gpuplanner.paths import is_there
-from gpuplanner.store.plan_files import read_plan
+from gpuplanner.messages import InputError, Message, MessageValue, msg, shortened
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workspace import Workspace
 
-_PLANS = (".gpuplan", ".json", ".yaml", ".yml")
 _MOST_ROWS = 16
 """Rows of a table; the JSON has all."""
+_NAME = 60
+"""Characters of a name in a sentence."""
 _NOTHING = "–"
 
 
@@ -28,7 +26,7 @@ def rates_of_machine(options: argparse.Namespace, context: Context) -> int:
     """Show the rates of a machine. Exit code 0 where anything was measured, 3 where nothing was."""
     workspace = context.workspace
     wanted = expected(options.expect, workspace) if options.expect is not None else None
-    plan = next((_plan(text, workspace) for text in (options.plan, options.expect) if text is not None), None)
+    plan = _plan(options, workspace)
     machine = machine_evidence(options.targets, context)
     promised = promise(wanted, machine.evidence, workspace)
     found = rates_of(machine.evidence, known_of(workspace, machine.evidence, promised, plan))
@@ -39,11 +37,15 @@ def rates_of_machine(options: argparse.Namespace, context: Context) -> int:
     return 0 if found.measured else 3
 
 
-def _plan(text: str, workspace: Workspace) -> Plan | None:
-    """The plan that a text names: of a file, of the person's, a preset; None where it is another name."""
-    if is_there(Path(text)) or text.lower().endswith(_PLANS):
-        return read_plan(Path(text))
-    return own_plan(text, workspace) or workspace.presets.get(text)
+def _plan(options: argparse.Namespace, workspace: Workspace) -> Plan | None:
+    """The plan that was asked for, else the one whose machine is expected. Raises InputError where there is none."""
+    if options.plan is None:
+        return None if options.expect is None else plan_named(options.expect, workspace)
+    plan = plan_named(options.plan, workspace)
+    if plan is None:
+        known = shortened(", ".join(workspace.presets))
+        raise InputError(msg("cli.no_such_plan", name=shortened(options.plan, _NAME), known=known))
+    return plan
 
 
 def _data(found: Rates, said_by: Message | None, context: Context) -> dict[str, Any]:

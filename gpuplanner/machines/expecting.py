@@ -26,15 +26,23 @@ def expected(text: str, workspace: Workspace) -> Promised:
 
     Raises InputError where it is none of them.
     """
-    preset = own_plan(text, workspace) or workspace.presets.get(text)
-    if is_there(Path(text)) or text.lower().endswith(_PLANS):
-        return expected_of_plan(read_plan(Path(text)), workspace)
-    if preset is not None:
-        return expected_of_plan(preset, workspace)
+    plan = plan_named(text, workspace)
+    if plan is not None:
+        return expected_of_plan(plan, workspace)
     if is_quote(text):
         name = name_in(text)
         return with_values(None if name is None else _of_name(name, workspace), text)
     return _of_name(text, workspace)
+
+
+def plan_named(text: str, workspace: Workspace) -> Plan | None:
+    """The plan that a text names: a file, one of the person's, a preset; None where it names something else.
+
+    Raises InputError for a file that holds no plan.
+    """
+    if is_there(Path(text)) or text.lower().endswith(_PLANS):
+        return read_plan(Path(text))
+    return own_plan(text, workspace) or workspace.presets.get(text)
 
 
 def own_plan(name: str, workspace: Workspace) -> Plan | None:

@@ -93,6 +93,11 @@ def test_a_plan_without_a_machine_runs_on_this_one(rates, tmp_path):
     _, text, _ = rates(path, "--plan", "chat-8b")
     assert "Reading weights, Multiplying" in text
     assert rates(path, "--plan", "no such plan.gpuplan")[0] == 2
+    code, _, said = rates(path, "--plan", "chat-9b")
+    assert code == 2
+    assert "chat-8b" in said
+    _, text, _ = rates(measured(tmp_path, memory, gpus=[]), "--plan", "chat-8b")
+    assert "Not measured" in text
 
 
 def test_nothing_measured_cannot_tell_and_what_no_tool_prints_is_bad_input(rates, tmp_path):

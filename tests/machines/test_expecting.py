@@ -6,11 +6,12 @@ import pytest
 
 from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.machines.evidence import of_files, of_text
-from gpuplanner.machines.expecting import expected, expected_of_plan
+from gpuplanner.machines.expecting import expected, expected_of_plan, plan_named
 from gpuplanner.machines.judging import judge
 from gpuplanner.messages import InputError
 from gpuplanner.probe.recording import written
 from gpuplanner.probe.results import CommandResult, Run
+from gpuplanner.store.plan_files import write_plan
 from gpuplanner.workload.plan import MachineChoice
 from gpuplanner.workspace import Workspace
 
@@ -47,6 +48,16 @@ def test_what_promises_nothing_is_refused_with_a_reason(workspace, name, said):
     with pytest.raises(InputError) as fault:
         expected(name, workspace)
     assert fault.value.message.id == said or not said
+
+
+def test_a_plan_is_named_by_its_file_or_as_a_preset(workspace, tmp_path):
+    path = tmp_path / "my.gpuplan"
+    write_plan(path, workspace.presets["chat-8b"])
+    named = plan_named(str(path), workspace)
+    assert named is not None
+    assert named.workload == workspace.presets["chat-8b"].workload
+    assert plan_named("chat-8b", workspace) == workspace.presets["chat-8b"]
+    assert plan_named("8x H100 SXM", workspace) is None
 
 
 def test_a_plan_without_a_machine_promises_nothing(workspace):

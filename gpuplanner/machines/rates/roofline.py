@@ -34,7 +34,7 @@ def roofline(evidence: Evidence, known: Known) -> RateChart | None:
     measured = _measured_products(evidence)
     copied = _measured_memory(evidence)
     if gpu is None or (not work and not (measured and copied)):
-        return None
+        return None if known.no_plan is None else _drawn((), [known.no_plan])
     peaks = {name: rate / TERA for name, rate in (gpu.flop_per_s or {}).items()}
     formats = _formats(peaks, measured, work)
     if memory_rate is None or not formats:

@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
 def promised_by(text: str, workspace: Any) -> "tuple[Promised | None, Plan | None]":
     """What a text promises, and the plan that does. Raises InputError where it is nothing that is known."""
-    from gpuplanner.machines.expecting import expected, expected_of_plan, own_plan
+    from gpuplanner.machines.expecting import expected, expected_of_plan, plan_named
 
     wanted = text.strip()
     if not wanted:
         return None, None
-    plan = own_plan(wanted, workspace) or workspace.presets.get(wanted)
+    plan = plan_named(wanted, workspace)
     if plan is not None:
         return expected_of_plan(plan, workspace), plan
     return expected(wanted, workspace), None
