@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from gpuplanner.probe.recording import written
 from gpuplanner.probe.transports.askpass import Asked, Question
 from gpuplanner.ui.machines_place.errands import Ways
 from gpuplanner.ui.machines_place.machine_list import state_of
@@ -140,6 +141,12 @@ def test_a_password_and_a_one_time_code_are_asked_as_cards(keys, quick_tools, op
         qtbot.waitUntil(lambda: session.shown.acceptance is not None or bool(page.questions), timeout=20000)
         assert page.questions == []
         assert session.shown.acceptance is not None
+        # The run is kept, and nothing of what was typed is: neither in the files nor in the recording.
+        assert session.shown.run_id is not None
+        files = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
+        kept = [path.read_bytes() for path in files] + [written(page.presenter.history.read(1)).encode()]
+        assert len(kept) >= 2
+        assert not [secret for secret in (PASSWORD, CODE) for content in kept if secret.encode() in content]
     finally:
         server.stop()
 
