@@ -111,7 +111,7 @@ class MachinesPage(Page):
             "Ctrl+R",
             enabled=not session.busy,
         )
-        return Heading(session.entry.name or kind, note, actions=(compare, run) if session.may_run else (compare,))
+        return Heading(session.entry.name or kind, note, actions=(compare, run) if session.may_run else ())
 
     @property
     def questions(self) -> list[QuestionCard]:
@@ -127,7 +127,8 @@ class MachinesPage(Page):
     def panes(self) -> Sequence[QWidget]:
         views: dict[str, QWidget] = {"checks": self.checks.table, "run": self.running.table, "raw": self.raw.text}
         views["difference"] = self.kept.difference.first
-        return (self.list.rows[0], self.host, views[self.views.current()])
+        kept = self.kept.panel.rows[:1] if self.kept.panel.isVisible() else []
+        return (self.list.rows[0], self.host, *kept, views[self.views.current()])
 
     def leave(self) -> bool:
         return self.checks.close_detail()

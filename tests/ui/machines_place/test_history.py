@@ -186,6 +186,7 @@ def test_a_run_is_taken_out_by_key_and_put_back_by_its_notice(open_page, two_run
     session, page = open_page()
     visit(page, "node-07", qtbot)
     panel = page.kept.panel
+    assert panel.rows[0] in page.panes()  # F6 leads there
     panel.rows[0].setFocus()
     QTest.keyClick(panel.rows[0], Qt.Key.Key_Down)
     QTest.keyClick(panel.rows[1], Qt.Key.Key_Delete)
@@ -331,7 +332,7 @@ def test_the_recorded_machine_is_marked_and_can_be_taken_out_and_found_again(ope
     visit(page, SAMPLE, qtbot)
     qtbot.waitUntil(lambda: page.live.watching.recorded, timeout=5000)
     assert page.presenter.current.shown.acceptance.verdict.value == "fail"
-    assert not page.heading().actions[-1].enabled
+    assert page.heading().actions == ()
     page.kept.remove.click()
     session.window.close()
     _, again = open_page()
