@@ -28,7 +28,7 @@ from gpuplanner.store.settings import CURRENCY, LANGUAGE, MEMORY, OWN_MEASUREMEN
 from gpuplanner.store.store import FILE_NAME, Store, open_store
 from gpuplanner.units import Display, MemoryConvention
 from gpuplanner.workload.drafted import drafted
-from gpuplanner.workload.measurement_log import COLLECTIVES
+from gpuplanner.workload.measurement_log import COLLECTIVES, PARTS
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan, Workload, model_of
 from gpuplanner.workload.rendering import Rendering
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from gpuplanner.engine.answers.slicing import Slicing
     from gpuplanner.engine.estimate import Estimate
     from gpuplanner.engine.machine import Machine
-    from gpuplanner.engine.own_links import OwnLink
-    from gpuplanner.engine.own_measurements import OwnMeasurement
+    from gpuplanner.engine.own_measurements import Own
     from gpuplanner.engine.own_runs import Understood
     from gpuplanner.engine.search.result import SearchResult
     from gpuplanner.engine.validation.rows import ValidationContext
@@ -204,13 +203,13 @@ class Workspace:
         return estimating.estimate(plan, *self._subject(plan), self.efficiencies, self.catalog.rules, self.own_in_use())
 
     @cached_property
-    def _own_read(self) -> "tuple[tuple[OwnMeasurement | OwnLink, ...], tuple[Message, ...]]":
+    def _own_read(self) -> "tuple[tuple[Own, ...], tuple[Message, ...]]":
         from gpuplanner.store.own_measurements import read_own
 
         return read_own(self.home)
 
     @property
-    def own_measurements(self) -> "tuple[OwnMeasurement | OwnLink, ...]":
+    def own_measurements(self) -> "tuple[Own, ...]":
         """What the person measured and keeps; read once, and again after `measurements_changed`."""
         return self._own_read[0]
 
@@ -227,7 +226,7 @@ class Workspace:
         """The measurements were added to or removed."""
         self.__dict__.pop("_own_read", None)
 
-    def own_in_use(self) -> "tuple[OwnMeasurement | OwnLink, ...]":
+    def own_in_use(self) -> "tuple[Own, ...]":
         """The person's measurements that count now: those that are not switched off, unless all are left out."""
         if self.own_left_out or not is_there(self.home / MEASUREMENTS) or self._chosen(OWN_MEASUREMENTS) == "off":
             return ()
@@ -238,7 +237,13 @@ class Workspace:
 
         Raises InputError where it says nothing of this plan, or what cannot be of it.
         """
-        from gpuplanner.engine.own_runs import links_of_run, machine_of_links, run_of_plan
+        from gpuplanner.engine.own_runs import (
+            links_of_run,
+            machine_of_links,
+            machine_of_parts,
+            parts_of_run,
+            run_of_plan,
+        )
         from gpuplanner.store.own_measurements import new_id
 
         today = datetime.now(UTC).astimezone().date().isoformat()
@@ -248,6 +253,12 @@ class Workspace:
                 raise InputError(found.reason)
             machine = self.machine(machine_of_links(run, name, found.id))
             return links_of_run(run, name, today, machine, self.efficiencies, new_id)
+        if run.kind == PARTS:
+            found = self.resolve(gpu or run.model, "gpu")
+            if found.id is None:
+                raise InputError(found.reason)
+            machine = self.machine(machine_of_parts(run, name, found.id))
+            return parts_of_run(run, name, today, machine, self.efficiencies, new_id)
         if plan is None:
             raise InputError(msg("own.of_which_plan", file=name, kind=msg(f"own.kind.{run.kind}")))
         understood = run_of_plan(run, name, today, plan, self._without_own, new_id)

@@ -7,14 +7,16 @@ from pathlib import Path
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context, print_json
 from gpuplanner.cli.plan_arguments import plan_of
-from gpuplanner.cli.probed_links import is_probe, probed_links
 from gpuplanner.engine.own_links import OwnLink
-from gpuplanner.engine.own_measurements import UNITS, OwnMeasurement, site_words
+from gpuplanner.engine.own_measurements import UNITS, Own, OwnMeasurement, site_words
+from gpuplanner.engine.own_parts import UNITS as PART_UNITS
+from gpuplanner.engine.own_parts import OwnParts
 from gpuplanner.engine.own_runs import LINK, Understood
+from gpuplanner.machines.measured_runs import is_probe, measured_runs
 from gpuplanner.messages import InputError, msg, shortened
 from gpuplanner.store.own_measurements import keep_own, read_own, remove_own, switch_own
 from gpuplanner.units import Unit
-from gpuplanner.workload.measurement_log import COLLECTIVES, read_measurement
+from gpuplanner.workload.measurement_log import COLLECTIVES, PARTS, read_measurement
 
 LIST, REMOVE, ON, OFF = "list", "remove", "on", "off"
 
@@ -39,25 +41,35 @@ def calibrate(options: argparse.Namespace, context: Context) -> int:
 
 def _add(options: argparse.Namespace, context: Context) -> int:
     path = Path(options.what)
-    run = probed_links(path, context) if is_probe(path) else read_measurement(path)
+    runs = measured_runs(path) if is_probe(path) else (read_measurement(path),)
     name = shortened(path.name, 80)
-    plan = plan_of(options, context) if options.plan is not None and run.kind != COLLECTIVES else None
-    understood = context.workspace.understood(run, name, plan, options.gpu or "")
-    kept = understood.measurement
-    keep_own(context.workspace.home, kept)
-    if understood.doubt is not None:
-        print(context.text(understood.doubt), file=sys.stderr)
+    found = []
+    for run in runs:
+        of_machine = run.kind in {COLLECTIVES, PARTS}
+        plan = plan_of(options, context) if options.plan is not None and not of_machine else None
+        found.append(context.workspace.understood(run, name, plan, options.gpu or ""))
+    for understood in found:
+        keep_own(context.workspace.home, understood.measurement)
+        if understood.doubt is not None:
+            print(context.text(understood.doubt), file=sys.stderr)
     if options.json:
-        print_json(_data(kept) | {"factors": dict(understood.factors)})
+        data = [_data(understood.measurement) | {"factors": dict(understood.factors)} for understood in found]
+        print_json(data if is_probe(path) else data[0])
         return 0
-    print(context.text("own.kept", id=kept.id, site=_machine(kept, context)))
-    print("\n".join(_compared(understood, context)))
+    for understood in found:
+        kept = understood.measurement
+        print(context.text("own.kept", id=kept.id, site=_machine(kept, context)))
+        print("\n".join(_compared(understood, context)))
     return 0
 
 
 def _compared(understood: Understood, context: Context) -> list[str]:
     """What was measured beside what is estimated, a line each."""
     made, kept = understood.estimate, understood.measurement
+    if isinstance(kept, OwnParts):
+        factors = {name: f"× {factor:.2f}" for name, factor in understood.factors.items()}
+        told = [[f"  {what}", rate, factors.get(name, "")] for name, (what, rate) in _parts(kept, context).items()]
+        return columns(told, right=(1, 2))
     if made is None or isinstance(kept, OwnLink):
         return [f"  {_metrics(kept, context)}  × {understood.factors[LINK]:.2f}"]
     rows = []
@@ -85,25 +97,37 @@ def _list(options: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def _machine(measurement: OwnMeasurement | OwnLink, context: Context) -> str:
+def _machine(measurement: Own, context: Context) -> str:
     return safe(site_words(measurement.site, context.workspace.catalog.gpus.get))
 
 
-def _kind(measurement: OwnMeasurement | OwnLink) -> str:
-    return COLLECTIVES if isinstance(measurement, OwnLink) else measurement.plan.workload.kind
+def _kind(measurement: Own) -> str:
+    if isinstance(measurement, OwnMeasurement):
+        return measurement.plan.workload.kind
+    return COLLECTIVES if isinstance(measurement, OwnLink) else PARTS
 
 
-def _metrics(measurement: OwnMeasurement | OwnLink, context: Context) -> str:
+def _parts(measurement: OwnParts, context: Context) -> dict[str, tuple[str, str]]:
+    """By the name of a rate what it is of, and the rate."""
+    return {
+        name: (context.text(f"own.parts.{name}"), context.number(rate, PART_UNITS[name]))
+        for name, rate in measurement.shown.items()
+    }
+
+
+def _metrics(measurement: Own, context: Context) -> str:
     if isinstance(measurement, OwnLink):
         rate = context.number(measurement.bus_bytes_per_s, Unit.BYTE_PER_S)
         return context.text("own.link.busbw", rate=rate, ranks=round(measurement.ranks))
+    if isinstance(measurement, OwnParts):
+        return ", ".join(f"{what} {rate}" for what, rate in _parts(measurement, context).values())
     return ", ".join(
         f"{context.text(f'metric.{name}')} {context.number(value, UNITS.get(name, Unit.TOKEN_PER_S))}"
         for name, value in measurement.measured.items()
     )
 
 
-def _data(measurement: OwnMeasurement | OwnLink) -> dict[str, object]:
+def _data(measurement: Own) -> dict[str, object]:
     common: dict[str, object] = {
         "id": measurement.id,
         "file": measurement.name,
@@ -114,6 +138,8 @@ def _data(measurement: OwnMeasurement | OwnLink) -> dict[str, object]:
     }
     if isinstance(measurement, OwnLink):
         return common | {"measured": {"bus_bytes_per_s": measurement.bus_bytes_per_s, "ranks": measurement.ranks}}
+    if isinstance(measurement, OwnParts):
+        return common | {"measured": dict(measurement.rates)}
     return common | {
         "measured": dict(measurement.measured),
         "plan": measurement.plan.model_dump(mode="json", exclude_defaults=True),

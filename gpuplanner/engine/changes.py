@@ -15,8 +15,7 @@ from gpuplanner.engine.estimate import Change, Estimate, Fit
 from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.own_links import OwnLink
-from gpuplanner.engine.own_measurements import OwnMeasurement
+from gpuplanner.engine.own_measurements import Own
 from gpuplanner.engine.proposals import Changes, Proposal, machine_proposals, setting_proposals
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.workload.serving import Serving
@@ -46,7 +45,7 @@ def advised(
     subject: Any,
     efficiencies: Efficiencies,
     gpus: Mapping[str, Gpu],
-    own: Sequence[OwnMeasurement | OwnLink] = (),
+    own: Sequence[Own] = (),
 ) -> Estimate:
     """The estimate with the changes that help; unchanged where it fits and meets all goals.
 

@@ -19,9 +19,10 @@ from gpuplanner.engine.host import checkpoint_remark, host_needs, shortfalls
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.limits import budget_goals, missing_fact, unmet_budgets
 from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.machines import with_nodes
 from gpuplanner.engine.origins import WatchedEfficiencies, finder
-from gpuplanner.engine.own_links import OwnLink
-from gpuplanner.engine.own_measurements import OwnMeasurement, with_own, with_own_origin
+from gpuplanner.engine.own_measurements import Own, site_of, with_own, with_own_origin
+from gpuplanner.engine.own_parts import with_own_parts, with_parts_said
 from gpuplanner.engine.power import power_metrics
 from gpuplanner.engine.support import unsupported
 from gpuplanner.facts import MissingFactError
@@ -39,7 +40,7 @@ def estimate(
     machine: Machine,
     efficiencies: Efficiencies,
     rules: Iterable[Rule] = (),
-    own: Sequence[OwnMeasurement | OwnLink] = (),
+    own: Sequence[Own] = (),
 ) -> Estimate:
     """The estimate of a plan on a machine.
 
@@ -50,9 +51,11 @@ def estimate(
     """
     try:
         engine = KINDS[plan.workload.kind].estimate
-        made = engine(plan, subject, machine, efficiencies)
+        measured, said = with_own_parts(machine, own, site_of(with_nodes(machine, 1)), efficiencies)
+        made = engine(plan, subject, measured, efficiencies)
         if own:
-            made = with_own(made, own, efficiencies, lambda other: engine(other, subject, machine, efficiencies))
+            made = with_parts_said(made, machine, said, efficiencies)
+            made = with_own(made, own, efficiencies, lambda other: engine(other, subject, measured, efficiencies))
         return _completed(made, subject, efficiencies, rules)
     except MissingFactError as error:
         raise InputError(missing_fact(error)) from None
@@ -64,14 +67,14 @@ def explain(
     machine: Machine,
     efficiencies: Efficiencies,
     rules: Iterable[Rule] = (),
-    own: Sequence[OwnMeasurement | OwnLink] = (),
+    own: Sequence[Own] = (),
 ) -> Estimate:
     """The same estimate with the derivation of every figure, each input with where it comes from."""
     watched = WatchedEfficiencies(efficiencies)
     with recording() as kept:
         made = estimate(plan, subject, machine, watched, rules, own)
     asked = KINDS[plan.workload.kind].inputs(plan.workload)
-    find = with_own_origin(finder(asked, subject, machine, made.way, watched.used), made.own)
+    find = with_own_origin(finder(asked, subject, made.machine, made.way, watched.used), made.own)
     return derived(made, kept, find, EXPLAINED)
 
 

@@ -36,6 +36,21 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True)
+class MeasuredParts:
+    """By how many times the parts of a machine reach what the engine takes such parts to reach; None: not measured.
+
+    `memory`: of a GPU; `products`: large matrix products in 16 bits; `host_link`: copies to a GPU. `file`, `date`: of
+    the person's measurement that says so.
+    """
+
+    memory: float | None
+    products: float | None
+    host_link: float | None
+    file: str
+    date: str
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
     """`nodes` nodes of `gpus_per_node` equal GPUs. `link_bytes_per_s`: one way, for one GPU, inside a node; None where
     it is not known, which only a node of one GPU may be without.
@@ -45,6 +60,7 @@ class Machine:
     rate that turned the price into dollars. `remarks`: what was assumed where the source leaves it open.
     `network_bits_per_s`: the network of a node as the plan states it for this machine, None where it does not.
     `slice`: the MIG slice that `gpu` then describes, each in a node of its own since they cannot reach each other.
+    `parts`: what a person measured of its parts.
     """
 
     gpu: Gpu
@@ -61,6 +77,7 @@ class Machine:
     remarks: tuple[Message, ...] = ()
     slice: GpuSlice | None = None
     network_bits_per_s: float | None = None
+    parts: MeasuredParts | None = None
 
     def __hash__(self) -> int:
         return hash((self.gpu, self.gpus_per_node, self.nodes, self.link_bytes_per_s, self.host))

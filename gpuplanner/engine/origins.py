@@ -16,6 +16,7 @@ from gpuplanner.catalog.software import Software
 from gpuplanner.engine.derived_terms import BASES
 from gpuplanner.engine.estimate import Way
 from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.own_parts import PART_FACTOR, origin_of
 from gpuplanner.facts import Fact, Source
 from gpuplanner.figures import Argument, Certainty, Origin, Step
 from gpuplanner.messages import Message, msg
@@ -204,6 +205,8 @@ def _from_machine(name: str, value: float, machine: Machine) -> Origin | None:
         return Origin(Certainty.RULE, note=msg("explain.billing_month"))
     if name == "gpu_fraction" and value == 1:
         return Origin(Certainty.USER, note=msg("explain.whole_gpu"))
+    if name == PART_FACTOR and machine.parts is not None:
+        return origin_of(machine.parts)
     chosen = {"nodes": machine.nodes, "gpus": machine.gpus, "gpus_per_node": machine.gpus_per_node}
     if name in chosen and _same(value, chosen[name]):
         return Origin(Certainty.USER, note=msg("explain.from_machine"))

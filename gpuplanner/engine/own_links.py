@@ -10,12 +10,14 @@ from math import isfinite
 
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import GpuProperty
-from gpuplanner.engine.estimate import Estimate, Limit
+from gpuplanner.engine.estimate import Estimate, Limit, Part
 from gpuplanner.engine.formulas.collectives import all_reduce_seconds
 from gpuplanner.engine.formulas.own_measurements import FOR_UNIT
 from gpuplanner.engine.links import Collective, reach
 from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.own_ranges import narrowed
 from gpuplanner.engine.ranges import bounded
+from gpuplanner.engine.training_ranges import spread_of
 from gpuplanner.facts import Fact, MissingFactError, Source
 from gpuplanner.figures import Certainty, Figure, Origin
 from gpuplanner.messages import InputError, Message, msg
@@ -25,6 +27,10 @@ OF_LINKS = msg("own.origin_links")
 """What is said of the origin of a factor that measured links give."""
 PASSED_OVER = "own.passed_over"
 """What the message is called that a measurement does not count."""
+COLLECTIVES = "collectives"
+"""The family whose range says how far off the engine is with links."""
+FETCHED = "fetch"
+"""The part of a step in which weights come from the host."""
 FURTHEST = 20.0
 """Links of a machine with a fault may be slower by so much; beyond it the table is of another machine."""
 WITH_STEP: Mapping[str, Mapping[str, int]] = {
@@ -82,7 +88,7 @@ def with_own_links(made: Estimate, own: Sequence[OwnLink], site: str, efficienci
     """
     here = [link for link in own if link.site == site and link.ranks == made.machine.gpus_per_node]
     total = sum(part.figure.value for part in made.time)
-    linked = sum(part.figure.value for part in made.time if part.limit is Limit.LINK)
+    linked = sum(part.figure.value for part in made.time if is_between_gpus(part))
     follows = WITH_STEP.get(made.plan.workload.kind)
     if not here or follows is None or not linked or not total:
         return made
@@ -92,8 +98,21 @@ def with_own_links(made: Estimate, own: Sequence[OwnLink], site: str, efficienci
         except (InputError, MissingFactError) as fault:
             made = replace(made, remarks=(*made.remarks, passed_over(link.name, fault)))
             continue
-        return _with_link(made, link, factor, linked / total, follows)
+        changed = _with_link(made, link, factor, linked / total, follows)
+        found = reach(efficiencies, made.machine.gpu, Collective.ALL_REDUCE, made.machine.topology)
+        spread = spread_of(efficiencies, COLLECTIVES, found.rung)
+        share = sum(p.figure.value for p in changed.time if is_between_gpus(p)) / sum(
+            p.figure.value for p in changed.time
+        )
+        # The range of collectives is that of a rate: its ends change places for a time.
+        settled = [(share, 1.0 / spread.high, 1.0 / spread.low)]
+        return narrowed(changed, settled, follows, msg("own.link.why", file=link.name), efficiencies)
     return made
+
+
+def is_between_gpus(part: Part) -> bool:
+    """Whether links between GPUs limit a part of a step: not the one to the host, over which weights are fetched."""
+    return part.limit is Limit.LINK and part.id != FETCHED
 
 
 def passed_over(name: str, fault: InputError | MissingFactError) -> Message:
@@ -108,7 +127,7 @@ def _with_link(made: Estimate, link: OwnLink, factor: float, share: float, follo
     step = 1.0 + (factor - 1.0) * share
     changed = {name: _times(made.metrics[name], step**power) for name, power in follows.items() if name in made.metrics}
     parts = tuple(
-        replace(part, figure=_times(part.figure, factor)) if part.limit is Limit.LINK else part for part in made.time
+        replace(part, figure=_times(part.figure, factor)) if is_between_gpus(part) else part for part in made.time
     )
     said = msg("own.link.applied", file=link.name, factor=f"{factor:.2f}")
     return replace(

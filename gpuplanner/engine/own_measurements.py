@@ -8,6 +8,7 @@ engine says of the run that was measured; their range becomes that of one run be
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Gpu
@@ -16,6 +17,7 @@ from gpuplanner.engine.formulas.own_measurements import FOR_UNIT
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.origins import Find
 from gpuplanner.engine.own_links import OwnLink, passed_over, with_own_links
+from gpuplanner.engine.own_parts import OwnParts
 from gpuplanner.engine.ranges import bounded
 from gpuplanner.engine.serving_remarks import missed_goals
 from gpuplanner.engine.training_remarks import unmet as missed_deadline
@@ -60,6 +62,10 @@ class OwnMeasurement:
     site: str
     measured: Mapping[str, float]
     used: bool = True
+
+
+Own: TypeAlias = OwnMeasurement | OwnLink | OwnParts
+"""What a person can measure: a run of a plan, the links of a node, the parts of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +125,7 @@ PARTS = {"serving": "tpot_s", "training": "step_s"}
 
 def with_own(
     made: Estimate,
-    own: Sequence[OwnMeasurement | OwnLink],
+    own: Sequence[Own],
     efficiencies: Efficiencies,
     engine: Callable[[Plan], Estimate],
 ) -> Estimate:

@@ -9,7 +9,8 @@ from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.own_links import OwnLink
-from gpuplanner.engine.own_measurements import OwnMeasurement, checked, factors_of, site_of
+from gpuplanner.engine.own_measurements import Own, OwnMeasurement, checked, factors_of, site_of
+from gpuplanner.engine.own_parts import OwnParts
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.workload.measurement_log import MeasuredRun
 from gpuplanner.workload.plan import MachineChoice, Plan
@@ -31,7 +32,7 @@ class Understood:
     `doubt`: what speaks against it being of this plan.
     """
 
-    measurement: OwnMeasurement | OwnLink
+    measurement: Own
     factors: Mapping[str, float]
     estimate: Estimate | None = None
     doubt: Message | None = None
@@ -72,6 +73,24 @@ def links_of_run(
     measured = {"bus_bytes_per_s": rate, "message_bytes": message_bytes, "ranks": ranks}
     kept = OwnLink(id_of(name, site, measured), name, date, site, rate, message_bytes, ranks)
     return Understood(kept, {LINK: kept.factor(machine, efficiencies)})
+
+
+def machine_of_parts(run: MeasuredRun, name: str, gpu_id: str) -> MachineChoice:
+    """The node whose parts were measured. Raises InputError for one that no plan can have."""
+    gpus = round(run.load["gpus"])
+    try:
+        return MachineChoice(gpu_id=gpu_id, gpus=gpus, per_node=gpus)
+    except ValidationError as fault:
+        raise InputError(first_problem(fault, name)) from None
+
+
+def parts_of_run(
+    run: MeasuredRun, name: str, date: str, machine: Machine, efficiencies: Efficiencies, id_of: Callable[..., str]
+) -> Understood:
+    """The measured parts of the machine of `machine_of_parts`. Raises InputError where they are of another."""
+    site, rates = site_of(machine), dict(run.metrics)
+    kept = OwnParts(id_of(name, site, rates), name, date, site, rates)
+    return Understood(kept, kept.factors(machine.gpu, efficiencies))
 
 
 def plan_of_run(plan: Plan, run: MeasuredRun, name: str) -> Plan:

@@ -82,7 +82,7 @@ def estimate_serving(
     precision = precision_of(model, workload.weight_precision)
     found = gpu_numbers(machine, precision, profile or workload.server, heeded(workload).eager, efficiencies)
     numbers = served_numbers(model, workload, efficiencies)
-    server = server_numbers(workload, machine.gpu, efficiencies, profile)
+    server = server_numbers(workload, machine.gpu, efficiencies, profile, machine.parts)
     load = load_numbers(workload)
     if way is None:
         way = chosen_way(machine, model, workload, numbers, found.numbers, server, load)

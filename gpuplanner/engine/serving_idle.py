@@ -78,7 +78,7 @@ def idle_settings(
             same = name != "speculation" and served_numbers(architecture, plan, efficiencies) == model
         else:
             gpu = gpu_numbers(machine, precision, plan.server, plan.eager, efficiencies).numbers
-            server_without = server_numbers(plan, machine.gpu, efficiencies)
+            server_without = server_numbers(plan, machine.gpu, efficiencies, parts=machine.parts)
             with unrecorded():
                 same = serving_numbers(model, gpu, server_without, load, way) == result
         if same:

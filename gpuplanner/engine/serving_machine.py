@@ -9,9 +9,11 @@ from math import inf
 
 from gpuplanner.catalog.efficiency import Efficiencies, Efficiency
 from gpuplanner.catalog.entries import Gpu, GpuProperty
+from gpuplanner.engine.formulas.elementwise import Number
 from gpuplanner.engine.formulas.gpu_memory import slice_memory_bytes, usable_memory_bytes
+from gpuplanner.engine.formulas.own_measurements import own_part_share
 from gpuplanner.engine.links import NETWORK, Collective, network_bytes_per_s_per_gpu, pcie_bytes_per_s, reach
-from gpuplanner.engine.machine import Machine, Topology
+from gpuplanner.engine.machine import Machine, MeasuredParts, Topology
 from gpuplanner.engine.serving_flags import heeded
 from gpuplanner.engine.serving_inputs import GpuNumbers, ServerNumbers
 from gpuplanner.facts import MissingFactError
@@ -31,6 +33,8 @@ _PEAKS = {
 _ARITHMETIC = {"fp32": "fp32", "fp8": "fp8", "int8": "int8", "nvfp4": "fp4", "mxfp4": "fp4"}
 """The arithmetic that a format is made for; formats that are not named here are turned into 16 bits."""
 SIXTEEN_BITS = ("bf16", "fp16")
+IN_16_BITS = frozenset({"bf16", "weight only", "gguf f16"})
+"""Variants whose products are of 16 bits."""
 GGUF = "gguf"
 
 
@@ -114,20 +118,24 @@ def gpu_numbers(machine: Machine, precision: str, server: str, eager: bool, effi
     fraction = float(machine.gpu_fraction)
     usable = float(slice_memory_bytes(usable_bytes(gpu, efficiencies), fraction))
     exchange = _exchange(machine, efficiencies)
+    parts = machine.parts
+    memory, products = (None, None) if parts is None else (parts.memory, parts.products)
+    if how.variant not in IN_16_BITS:
+        products = None
     exchange["link_latency_s"] *= launch["exchange_latency"]
     numbers = GpuNumbers(
         memory_bytes=gpu.value(GpuProperty.MEMORY_BYTES) * fraction,
         usable_bytes=usable,
         hbm_bytes_per_s=bandwidth * fraction,
-        hbm_share=_hbm_share(hbm, gpu, bandwidth, how.native),
-        cache_share=hbm["cache_share"] * launch["cache_reach"],
+        hbm_share=reached(_hbm_share(hbm, gpu, bandwidth, how.native), memory),
+        cache_share=reached(hbm["cache_share"] * launch["cache_reach"], memory),
         flop_per_s=how.flop_per_s * fraction,
-        utilisation=gemm["utilisation"],
+        utilisation=reached(gemm["utilisation"], products),
         padding_tokens=gemm["padding_tokens"],
         expert_padding_tokens=gemm["expert_padding_tokens"],
         overlap_loss=gemm["overlap_loss"],
         attention_flop_per_s=_peak(gpu, "bf16") * fraction,
-        attention_utilisation=attention["utilisation"],
+        attention_utilisation=reached(attention["utilisation"], None if parts is None else parts.products),
         pair_bytes=attention["pair_bytes"],
         layer_s=launch["layer_s"],
         moe_layer_s=launch["moe_layer_s"],
@@ -136,6 +144,11 @@ def gpu_numbers(machine: Machine, precision: str, server: str, eager: bool, effi
         **exchange,
     )
     return Found(numbers, worst(evidence.rung, *(Rung.ROOFLINE for e in (hbm, gemm, launch) if not e.points)), how)
+
+
+def reached(share: Number, factor: float | None) -> Number:
+    """A share of a data sheet's rate as this very machine reaches it; as such parts do where nobody measured."""
+    return share if factor is None else own_part_share(share, factor)
 
 
 def _hbm_share(hbm: Efficiency, gpu: Gpu, bandwidth: float, native: bool) -> float:
@@ -214,11 +227,18 @@ def _reads_peers(gpu: Gpu) -> bool:
     return "GeForce" not in gpu.name
 
 
-def server_numbers(serving: Serving, gpu: Gpu, efficiencies: Efficiencies, profile: str = "") -> ServerNumbers:
+def server_numbers(
+    serving: Serving,
+    gpu: Gpu,
+    efficiencies: Efficiencies,
+    profile: str = "",
+    parts: MeasuredParts | None = None,
+) -> ServerNumbers:
     """A server's flags on a GPU: those of the plan, else the server's own defaults, and its overheads.
 
-    `profile` names an entry of the table of servers; the plan's server when empty. Raises MissingFactError when the
-    table has no such server, the GPU's memory is not known, or its PCIe rate is not and weights are offloaded.
+    `profile` names an entry of the table of servers; the plan's server when empty. `parts`: as they were measured.
+    Raises MissingFactError when the table has no such server, the GPU's memory is not known, or its PCIe rate is not
+    and weights are offloaded.
     """
     serving = heeded(serving)
     name = profile or str(serving.server)
@@ -267,7 +287,10 @@ def server_numbers(serving: Serving, gpu: Gpu, efficiencies: Efficiencies, profi
         offline_share=found["offline_share"],
         offload_bytes=float(serving.cpu_offload_bytes),
         pcie_bytes_per_s=pcie_bytes_per_s(gpu) if serving.cpu_offload_bytes else inf,
-        pcie_efficiency=efficiencies.constants(SERVERS, "host link")["pcie_efficiency"],
+        pcie_efficiency=reached(
+            efficiencies.constants(SERVERS, "host link")["pcie_efficiency"],
+            parts.host_link if parts is not None and serving.cpu_offload_bytes else None,
+        ),
         computes_on_host=found["computes_on_host"],
         host_batch_rows=host["batch_rows"],
         host_memory_bytes_per_s=serving.host_memory_bytes_per_s or host["memory_bytes_per_s"],

@@ -3,8 +3,9 @@
 from gpuplanner.catalog.efficiency import Efficiencies, Efficiency
 from gpuplanner.catalog.entries import Gpu, GpuProperty
 from gpuplanner.engine.links import host_link_bytes_per_s
-from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.machine import Machine, MeasuredParts
 from gpuplanner.engine.powered import powered
+from gpuplanner.engine.serving_machine import reached
 from gpuplanner.engine.serving_model import format_bits
 from gpuplanner.engine.training_inputs import SoftwareNumbers
 from gpuplanner.figures import Rung, kept
@@ -38,6 +39,8 @@ WIDTH_OF = {
     ComputePrecision.FP8: "8 bits",
     ComputePrecision.NVFP4: "4 bits",
 }
+SIXTEEN_BITS = "16 bits"
+UNMEASURED = MeasuredParts(None, None, None, "", "")
 WIDE = {ComputePrecision.FP8: ComputePrecision.BF16, ComputePrecision.NVFP4: ComputePrecision.BF16}
 """In which format attention and the output projection are computed where the matrices are not."""
 FULL_WIDTH = {ComputePrecision.FP32, ComputePrecision.TF32}
@@ -69,11 +72,13 @@ def software_numbers(workload: Training, machine: Machine, efficiencies: Efficie
     something is offloaded over a link to the host of which nothing is known.
     """
     asked = workload.model_copy(update=dict.fromkeys(SIZES))
-    return _numbers(asked, machine.gpu, float(machine.gpu_fraction), efficiencies)
+    return _numbers(asked, machine.gpu, float(machine.gpu_fraction), efficiencies, machine.parts)
 
 
 @kept(256)
-def _numbers(workload: Training, gpu: Gpu, fraction: float, efficiencies: Efficiencies) -> SoftwareNumbers:
+def _numbers(
+    workload: Training, gpu: Gpu, fraction: float, efficiencies: Efficiencies, parts: MeasuredParts | None
+) -> SoftwareNumbers:
     if workload.offload is not Offload.NONE:
         host_link_bytes_per_s(gpu)
     states = efficiencies.constants(STATES, workload.framework.value)
@@ -85,6 +90,12 @@ def _numbers(workload: Training, gpu: Gpu, fraction: float, efficiencies: Effici
         powered(efficiencies.find(RATES, gpu, WIDTH_OF[precision]).values, gpu, common["power_exponent"], POWERED)
         for precision in (workload.precision, wide_precision)
     )
+    own = parts or UNMEASURED
+    products, wide_products = (
+        own.products if WIDTH_OF[precision] == SIXTEEN_BITS else None
+        for precision in (workload.precision, wide_precision)
+    )
+    matrices = reached(rates["matrix_utilisation"], products)
     full_width = workload.precision in FULL_WIDTH
     pure = optimizer["pure"] > 0
     weight_bytes = FULL_WIDTH_BYTES if full_width else WORD_BYTES if pure else states["weight_bytes"]
@@ -127,16 +138,16 @@ def _numbers(workload: Training, gpu: Gpu, fraction: float, efficiencies: Effici
         context_bytes=common["context_bytes"],
         communicator_bytes=common["communicator_bytes"],
         flop_per_s=_rate(gpu, workload.precision) * fraction,
-        matrix_utilisation=rates["matrix_utilisation"],
+        matrix_utilisation=matrices,
         wide_flop_per_s=_rate(gpu, wide_precision) * fraction,
-        wide_utilisation=wide["matrix_utilisation"],
+        wide_utilisation=reached(wide["matrix_utilisation"], wide_products),
         padding_tokens=common["padding_tokens"],
         padding_columns=common["padding_columns"],
         wave_elements=common["wave_elements"],
         cast_traffic=common["cast_traffic"] if workload.precision in WIDE else 0.0,
-        attention_utilisation=attention,
-        expert_utilisation=rates["matrix_utilisation"] * rates["expert_share"],
-        hbm_efficiency=common["hbm_efficiency"],
+        attention_utilisation=reached(attention, wide_products),
+        expert_utilisation=matrices * rates["expert_share"],
+        hbm_efficiency=reached(common["hbm_efficiency"], own.memory),
         passes=habits["passes"] * (habits["compiled_passes"] if workload.compiled else 1.0),
         launch_s=_launch_s(workload, habits),
         expert_passes=common["expert_passes"],
@@ -149,7 +160,9 @@ def _numbers(workload: Training, gpu: Gpu, fraction: float, efficiencies: Effici
         gather_share=habits["gather_share"],
         overhead_s=habits["overhead_s"],
         host_parameters_per_s=_on_the_cpu(workload, common, efficiencies)["host_parameters_per_s"],
-        pcie_efficiency=common["pcie_efficiency"],
+        pcie_efficiency=reached(
+            common["pcie_efficiency"], own.host_link if workload.offload is not Offload.NONE else None
+        ),
         rollout_layer_s=efficiencies.constants(LAUNCH, ROLLOUT_SERVER)["layer_s"],
         exchanges_heads=float(workload.framework in EXCHANGES_HEADS),
     )

@@ -16,12 +16,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from gpuplanner.engine.own_links import OwnLink
-from gpuplanner.engine.own_measurements import OwnMeasurement
+from gpuplanner.engine.own_measurements import Own, OwnMeasurement
+from gpuplanner.engine.own_parts import OwnParts
 from gpuplanner.messages import InputError, Message, is_text, msg, on_one_line, shortened
 from gpuplanner.paths import is_there
 from gpuplanner.workload.plan import Plan
 
-FORMAT, LINK_FORMAT = "gpuplan-measurement/1", "gpuplan-link/1"
+FORMAT, LINK_FORMAT, PARTS_FORMAT = "gpuplan-measurement/1", "gpuplan-link/1", "gpuplan-parts/1"
 FOLDER = "measurements"
 LINK_NUMBERS = ("bus_bytes_per_s", "message_bytes", "ranks")
 LARGEST_BYTES = 2_000_000
@@ -37,12 +38,12 @@ def new_id(name: str, of: Plan | str, measured: dict[str, float]) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:8]
 
 
-def read_own(home: Path) -> tuple[tuple[OwnMeasurement | OwnLink, ...], tuple[Message, ...]]:
+def read_own(home: Path) -> tuple[tuple[Own, ...], tuple[Message, ...]]:
     """All measurements of a data folder by their ids, and what is wrong with those that cannot be used."""
     folder = home / FOLDER
     if not is_there(folder):
         return (), ()
-    found: list[OwnMeasurement | OwnLink] = []
+    found: list[Own] = []
     wrong: list[Message] = []
     try:
         inside = sorted(path for path in folder.iterdir() if not _is_aside(path))
@@ -70,13 +71,15 @@ def _is_aside(path: Path) -> bool:
     return path.name.startswith(".") or path.suffix == ".part" or path.name.lower() in {"desktop.ini", "thumbs.db"}
 
 
-def keep_own(home: Path, measurement: OwnMeasurement | OwnLink) -> None:
+def keep_own(home: Path, measurement: Own) -> None:
     """Keep a measurement. Raises InputError when the disk does not take it."""
     content: dict[str, Any] = {"name": measurement.name, "date": measurement.date, "site": measurement.site}
     content["used"] = measurement.used
     if isinstance(measurement, OwnLink):
         measured = {name: getattr(measurement, name) for name in LINK_NUMBERS}
         content |= {"format": LINK_FORMAT, "measured": measured}
+    elif isinstance(measurement, OwnParts):
+        content |= {"format": PARTS_FORMAT, "measured": dict(measurement.rates)}
     else:
         plan = measurement.plan.model_dump(mode="json")
         content |= {"format": FORMAT, "measured": dict(measurement.measured), "plan": plan}
@@ -95,7 +98,7 @@ def keep_own(home: Path, measurement: OwnMeasurement | OwnLink) -> None:
         raise InputError(msg("own.cannot_keep", file=str(path), reason=fault.strerror or str(fault))) from None
 
 
-def switch_own(home: Path, measurement_id: str, *, used: bool) -> OwnMeasurement | OwnLink:
+def switch_own(home: Path, measurement_id: str, *, used: bool) -> Own:
     """Use a kept measurement, or leave it out until it is used again; gives it back as it is now.
 
     Raises InputError when there is none of that id, or the disk does not take the change.
@@ -122,7 +125,7 @@ def _path(home: Path, measurement_id: str) -> Path:
     return home / FOLDER / f"{measurement_id}.json"
 
 
-def _read(path: Path) -> OwnMeasurement | OwnLink:
+def _read(path: Path) -> Own:
     try:
         with path.open("rb") as file:
             content = json.loads(file.read(LARGEST_BYTES).decode("utf-8-sig"))
@@ -151,9 +154,9 @@ def _shown(folder: Path) -> str:
     return shortened(on_one_line(str(folder)), 200)
 
 
-def _measurement(measurement_id: str, content: dict[str, Any]) -> OwnMeasurement | OwnLink:
+def _measurement(measurement_id: str, content: dict[str, Any]) -> Own:
     """Raises one of the errors that `_read` takes for a file that is no measurement."""
-    if content["format"] not in {FORMAT, LINK_FORMAT}:
+    if content["format"] not in {FORMAT, LINK_FORMAT, PARTS_FORMAT}:
         raise ValueError(content["format"])
     measured = {str(name): float(value) for name, value in content["measured"].items()}
     if not measured or not all(0 < value < float("inf") for value in measured.values()):
@@ -166,5 +169,7 @@ def _measurement(measurement_id: str, content: dict[str, Any]) -> OwnMeasurement
     if content["format"] == LINK_FORMAT:
         numbers = {number: measured[number] for number in LINK_NUMBERS}
         return OwnLink(measurement_id, name, date, site, **numbers, used=used)
+    if content["format"] == PARTS_FORMAT:
+        return OwnParts(measurement_id, name, date, site, measured, used=used)
     plan = Plan.model_validate(content["plan"])
     return OwnMeasurement(measurement_id, name, date, plan, site, measured, used)

@@ -21,7 +21,7 @@ LARGEST_BYTES = 64_000_000
 MOST, LEAST = 1e15, 1e-12
 """No time, rate or count of a run comes near these."""
 MS = 1e-3
-SERVING, TRAINING, COLLECTIVES = "serving", "training", "collectives"
+SERVING, TRAINING, COLLECTIVES, PARTS = "serving", "training", "collectives", "parts"
 _NUMBER = r"(?<![\d,.])([0-9][0-9,]{0,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?)"
 """Bounded, and begun nowhere inside another: any file is looked through, and a run of digits is to take no longer."""
 
@@ -32,6 +32,7 @@ class MeasuredRun:
 
     `load`: what of the run's load the file says, by the names of the plan's fields; `model`: as printed, of collectives
     the GPU. Collectives: `bus_bytes_per_s` of the largest message, with `bytes`, `ranks` and `nodes` as their load.
+    Parts of a machine, which no log tells: their rates, with how many `gpus` it has.
     """
 
     kind: str

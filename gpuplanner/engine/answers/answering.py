@@ -13,8 +13,7 @@ from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.limits import missing_fact
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.origins import WatchedEfficiencies, finder
-from gpuplanner.engine.own_links import OwnLink
-from gpuplanner.engine.own_measurements import OwnMeasurement, with_own_origin
+from gpuplanner.engine.own_measurements import Own, with_own_origin
 from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Origin, recording
 from gpuplanner.messages import InputError
@@ -30,7 +29,7 @@ def answered(
     machine: Machine,
     efficiencies: Efficiencies,
     rules: Iterable[Rule] = (),
-    own: Sequence[OwnMeasurement | OwnLink] = (),
+    own: Sequence[Own] = (),
     *,
     explained: bool = False,
 ) -> Answer:

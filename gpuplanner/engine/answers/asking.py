@@ -14,8 +14,7 @@ from gpuplanner.engine.estimating import estimate
 from gpuplanner.engine.host import Duty
 from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machine import Machine
-from gpuplanner.engine.own_links import OwnLink
-from gpuplanner.engine.own_measurements import OwnMeasurement
+from gpuplanner.engine.own_measurements import Own
 from gpuplanner.figures import Certainty, Figure, Origin, exact, unrecorded
 from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.units import HOURS_PER_MONTH, Unit
@@ -34,7 +33,7 @@ class Asking:
         machine: Machine,
         efficiencies: Efficiencies,
         rules: Iterable[Rule] = (),
-        own: Sequence[OwnMeasurement | OwnLink] = (),
+        own: Sequence[Own] = (),
     ) -> None:
         self.plan = plan
         self.subject = subject
@@ -129,7 +128,7 @@ class Asking:
         known = self._origins.get(name, ())
         return next((origin for kept, origin in known if math.isclose(value, kept, rel_tol=1e-12)), None)
 
-    def _estimated(self, plan: Plan, machine: Machine, own: Sequence[OwnMeasurement | OwnLink] = ()) -> Estimate:
+    def _estimated(self, plan: Plan, machine: Machine, own: Sequence[Own] = ()) -> Estimate:
         made = estimate(plan, self.subject, machine, self.efficiencies, self._rules, own)
         self.made.append(made)
         return made

@@ -11,6 +11,7 @@ from gpuplanner.figures import formula
 from gpuplanner.units import Unit
 
 OWN = "your own measurement of the same profile"
+PARTS = "your own measurement of this machine"
 
 
 @formula(Unit.SECOND, "engine_s * own_factor", OWN)
@@ -35,6 +36,12 @@ def own_requests_per_second(engine_requests_per_s: Number, own_factor: Number) -
 def own_share(engine_share: Number, own_factor: Number) -> Number:
     """A utilisation. `own_factor`: the measured rate over the engine's."""
     return engine_share * own_factor
+
+
+@formula(Unit.RATIO, "engine_share * own_rate_factor", PARTS)
+def own_part_share(engine_share: Number, own_rate_factor: Number) -> Number:
+    """Share of a data sheet's rate. `own_rate_factor`: what this machine's part reached over what such parts do."""
+    return engine_share * own_rate_factor
 
 
 @formula(Unit.TOKEN, "engine_tokens * own_factor", OWN)

@@ -432,6 +432,7 @@ TERM_UNITS: Mapping[str, Unit] = {
     "overhead_s": Unit.SECOND,
     "overlap_loss": Unit.RATIO,
     "own_factor": Unit.RATIO,
+    "own_rate_factor": Unit.RATIO,
     "own_group_s": Unit.SECOND,
     "own_pass_s": Unit.SECOND,
     "own_s": Unit.SECOND,

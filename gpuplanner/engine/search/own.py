@@ -17,7 +17,7 @@ from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import with_nodes
 from gpuplanner.engine.own_links import PASSED_OVER, WITH_STEP, OwnLink, passed_over
-from gpuplanner.engine.own_measurements import WAY, OwnMeasurement, measurable, nearness, site_of, with_own
+from gpuplanner.engine.own_measurements import WAY, Own, OwnMeasurement, measurable, nearness, site_of, with_own
 from gpuplanner.engine.search.checks import Check, Failure, passing
 from gpuplanner.engine.search.result import Broken, Candidate
 from gpuplanner.engine.search.space import Computed, Space
@@ -59,7 +59,7 @@ class OwnRows:
         plan: Plan,
         subject: Any,
         efficiencies: Efficiencies,
-        own: Sequence[OwnMeasurement | OwnLink],
+        own: Sequence[Own],
         hardware_of: Callable[[Machine], _Key],
     ) -> None:
         kind = plan.workload.kind

@@ -18,8 +18,9 @@ from gpuplanner.engine.kinds import KINDS
 from gpuplanner.engine.limits import missing_fact
 from gpuplanner.engine.machine import Machine
 from gpuplanner.engine.machines import Unplannable, catalog_machines, with_assumed_network, with_nodes
-from gpuplanner.engine.own_links import OwnLink
-from gpuplanner.engine.own_measurements import OwnMeasurement
+from gpuplanner.engine.own_links import WITH_STEP
+from gpuplanner.engine.own_measurements import Own, site_of
+from gpuplanner.engine.own_parts import OwnParts, origin_of, with_own_parts
 from gpuplanner.engine.search.checks import Failure, broken_choice, offer_checks, passing
 from gpuplanner.engine.search.ordering import furthest_first, ranked
 from gpuplanner.engine.search.own import OF_MEMORY, OwnRows
@@ -52,7 +53,7 @@ def search(
     rates: Mapping[str, Rate],
     cancelled: Callable[[], bool] = lambda: False,
     progress: Callable[[float], None] = lambda _: None,
-    own: Sequence[OwnMeasurement | OwnLink] = (),
+    own: Sequence[Own] = (),
     ranged: int = MOST_RANGED,
 ) -> SearchResult:
     """All offers of the catalog for a plan, with its constraints and objective; `subject`: what its workload runs.
@@ -65,6 +66,9 @@ def search(
     offered = catalog_machines(catalog, rates, bare_gpus=asked.bare_gpus, regions=asked.regions)
     network = asked.network_bits_per_s
     offers = [with_assumed_network(o, network) if isinstance(o, Machine) else o for o in offered]
+    parts, overlooked = [each for each in own if isinstance(each, OwnParts)], dict[str, Message]()
+    if parts:
+        offers = [_with_parts(o, parts, efficiencies, overlooked) if isinstance(o, Machine) else o for o in offers]
     rejected = [unplannable(offer) for offer in offers if isinstance(offer, Unplannable)]
     space = KINDS[plan.workload.kind].space(plan, subject, efficiencies)
     measured = OwnRows(plan, subject, efficiencies, own, lambda machine: hardware_of(machine, plan.workload))
@@ -91,21 +95,38 @@ def search(
         done += len(block)
         progress(done / len(groups))
     judged = [verdict for place in sorted(verdicts) for verdict in verdicts[place]]
-    candidates = [measured.marked(verdict) for verdict in judged if isinstance(verdict, Candidate)]
+    candidates = [_marked(measured.marked(verdict)) for verdict in judged if isinstance(verdict, Candidate)]
     rejections = furthest_first([*rejected, *(verdict for verdict in judged if isinstance(verdict, Rejection))])
     nearest = tuple(rejection for rejection in rejections if _wanted(asked, rejection))
     anywhere = KINDS[plan.workload.kind].unmet_anywhere(plan.workload, subject)
-    remarks = (*anywhere, *_remarks(asked, catalog), *measured.passed_over.values())
+    remarks = (*anywhere, *_remarks(asked, catalog), *measured.passed_over.values(), *overlooked.values())
     first = ranked(plan, candidates)
     known = () if stopped else _with_ranges(first[:ranged], subject, efficiencies, own, cancelled)
     return SearchResult((*known, *first[len(known) :]), rejections, computed, stopped, remarks, nearest)
+
+
+def _with_parts(
+    machine: Machine, parts: Sequence[OwnParts], efficiencies: Efficiencies, overlooked: dict[str, Message]
+) -> Machine:
+    """The offer with its parts as they were measured. `overlooked`: what is said of measurements that do not count."""
+    measured, said = with_own_parts(machine, parts, site_of(with_nodes(machine, 1)), efficiencies)
+    overlooked.update({str(message.values["file"]): message for message in said})
+    return measured
+
+
+def _marked(candidate: Candidate) -> Candidate:
+    """The candidate with where its numbers come from, where they are of parts that were measured and of no run."""
+    parts = candidate.machine.parts
+    if parts is None or candidate.own is not None or candidate.plan.workload.kind not in WITH_STEP:
+        return candidate
+    return replace(candidate, own=origin_of(parts))
 
 
 def _with_ranges(
     candidates: Sequence[Candidate],
     subject: Any,
     efficiencies: Efficiencies,
-    own: Sequence[OwnMeasurement | OwnLink],
+    own: Sequence[Own],
     cancelled: Callable[[], bool],
 ) -> tuple[Candidate, ...]:
     """The candidates with the ranges of their numbers, which blocks are computed without; none when cancelled."""

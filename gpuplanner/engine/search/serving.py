@@ -7,13 +7,12 @@ import numpy as np
 
 from gpuplanner.catalog.architecture import ModelArchitecture, Role
 from gpuplanner.catalog.efficiency import Efficiencies
-from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.columns import multiplied
 from gpuplanner.engine.estimate import Fit, Way
 from gpuplanner.engine.formulas.cost import usd_per_month, usd_per_mtoken
 from gpuplanner.engine.formulas.elementwise import Number, maximum
 from gpuplanner.engine.formulas.serving_pool import live_cache_bytes, needed_bytes
-from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.machine import Machine, MeasuredParts
 from gpuplanner.engine.machines import choice_of, with_nodes
 from gpuplanner.engine.search.checks import Array, Check
 from gpuplanner.engine.search.result import Broken, Candidate
@@ -113,7 +112,7 @@ class ServingSpace:
         self._apart = degrees_of(workload).apart
         self._answers = model.role is not Role.ENCODER  # of the others no time per token says anything
         self._laid_out: dict[tuple[int, bool], ServingWays | None] = {}
-        self._servers: dict[str, ServerNumbers] = {}
+        self._servers: dict[tuple[str, MeasuredParts | None], ServerNumbers] = {}
 
     def prepare(self, machine: Machine) -> Prepared | None:
         spanning = machine.host.network_bytes_per_s is not None and machine.gpu_fraction == 1
@@ -123,7 +122,7 @@ class ServingSpace:
         found = self._gpu(machine)
         alone = found.numbers
         networked = self._gpu(with_nodes(machine, 2)).numbers if spanning else alone
-        server = self._server(machine.gpu)
+        server = self._server(machine)
         return Prepared(machine, len(ways.nodes), _Ways(ways, alone, networked, server, found.rung))
 
     def compute(self, block: Sequence[Prepared]) -> Sequence[Computed]:
@@ -177,11 +176,12 @@ class ServingSpace:
         server = str(self._workload.server)
         return gpu_numbers(machine, self._precision, server, self._eager, self._efficiencies)
 
-    def _server(self, gpu: Gpu) -> ServerNumbers:
-        """A server's numbers depend on nothing of a machine but the type of its GPUs."""
-        if gpu.id not in self._servers:
-            self._servers[gpu.id] = server_numbers(self._workload, gpu, self._efficiencies)
-        return self._servers[gpu.id]
+    def _server(self, machine: Machine) -> ServerNumbers:
+        """A server's numbers depend on nothing of a machine but the type of its GPUs, and what of it was measured."""
+        key = machine.gpu.id, machine.parts
+        if key not in self._servers:
+            self._servers[key] = server_numbers(self._workload, machine.gpu, self._efficiencies, parts=machine.parts)
+        return self._servers[key]
 
     def _computed(self, prepared: _Ways, block: _Block, start: int) -> Computed:
         ways = prepared.ways

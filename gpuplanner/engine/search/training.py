@@ -13,7 +13,7 @@ from gpuplanner.engine.estimate import Way
 from gpuplanner.engine.feed import feed_of
 from gpuplanner.engine.formulas.cost import usd_per_job, usd_per_mtoken
 from gpuplanner.engine.formulas.training_time import job_seconds
-from gpuplanner.engine.machine import Machine
+from gpuplanner.engine.machine import Machine, MeasuredParts
 from gpuplanner.engine.machines import choice_of, with_nodes
 from gpuplanner.engine.ranges import ranged
 from gpuplanner.engine.search.checks import Array, Check, Failure, passing
@@ -98,7 +98,7 @@ class TrainingSpace:
         self._model = model_numbers(model, workload)
         self._sample = text_sample(workload, efficiencies)
         self._laid_out: dict[tuple[int, int], _Layouts | None] = {}
-        self._by_gpu: dict[tuple[str, Fraction], SoftwareNumbers] = {}
+        self._by_gpu: dict[tuple[str, Fraction, MeasuredParts | None], SoftwareNumbers] = {}
         self._generates = workload.generated_tokens > 0
         self._held_by: dict[int, HeldNumbers] = {}
 
@@ -146,8 +146,8 @@ class TrainingSpace:
         return int(left[np.lexsort(keys)[0]])
 
     def _software(self, machine: Machine) -> SoftwareNumbers:
-        """Software's numbers depend on nothing of a machine but the type of its GPUs and the share of one."""
-        key = machine.gpu.id, machine.gpu_fraction
+        """Software's numbers depend on nothing of a machine but its GPUs, the share of one and measured parts."""
+        key = machine.gpu.id, machine.gpu_fraction, machine.parts
         if key not in self._by_gpu:
             self._by_gpu[key] = software_numbers(self._workload, machine, self._efficiencies)
         return self._by_gpu[key]

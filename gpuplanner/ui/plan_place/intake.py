@@ -12,6 +12,7 @@ from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.families import architecture_from_config
 from gpuplanner.catalog.parameters import total_parameters
 from gpuplanner.engine.machines import named_choice
+from gpuplanner.machines.measured_runs import is_probe, measured_runs
 from gpuplanner.messages import InputError, Message, msg, shortened
 from gpuplanner.store.plan_files import read_plan
 from gpuplanner.units import Display, Unit, show
@@ -49,7 +50,7 @@ class Names(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What something turned out to be: one of plan, model, machine and measured run, which has the name of its file.
+    """What something turned out to be: one of plan, model, machine and measured runs, which have their file's name.
 
     `says` tells the person; `doubts` warn.
     """
@@ -58,7 +59,7 @@ class Taken:
     plan: Plan | None = None
     model: ModelChoice | None = None
     machine: MachineChoice | None = None
-    run: MeasuredRun | None = None
+    runs: tuple[MeasuredRun, ...] = ()
     name: str = ""
     doubts: tuple[Message, ...] = ()
 
@@ -76,6 +77,8 @@ def take_file(path: Path) -> Taken:
     """What a file is. Raises InputError for what cannot be used here."""
     if path.suffix.lower() == PLAN_SUFFIX:
         return _plan(read_plan(path), path.name)
+    if is_probe(path):
+        return _of_runs(measured_runs(path), shortened(path.name, 80))
     measured = _measured(path)
     if measured is not None:
         return measured
@@ -94,7 +97,7 @@ def take_text(text: str, names: Names) -> Taken:
     if not text:
         raise InputError(msg("planui.paste.empty"))
     if len(text) <= LARGEST_BYTES and (run := _run_in(text, _PASTED)) is not None:
-        return _of_run(run, _PASTED)
+        return _of_runs((run,), _PASTED)
     if len(text) > LARGEST_PLAN_BYTES:
         raise InputError(msg("planui.paste.too_long"))
     if text[0] in "{[":
@@ -120,7 +123,7 @@ def _measured(path: Path) -> Taken | None:
         if path.suffix.lower() in LOGS:
             raise
         return None
-    return _of_run(run, shortened(path.name, 80))
+    return _of_runs((run,), shortened(path.name, 80))
 
 
 def _begins_measured(path: Path) -> bool:
@@ -147,8 +150,8 @@ def _run_in(text: str, name: str) -> MeasuredRun | None:
         return None
 
 
-def _of_run(run: MeasuredRun, name: str) -> Taken:
-    return Taken(msg("own.window.taken", file=name), run=run, name=name)
+def _of_runs(runs: tuple[MeasuredRun, ...], name: str) -> Taken:
+    return Taken(msg("own.window.taken", file=name), runs=runs, name=name)
 
 
 def _json(text: str) -> Taken:

@@ -37,7 +37,7 @@ from gpuplanner.ui.plan_place.undo import UndoStack
 from gpuplanner.ui.plan_titles import Titles
 from gpuplanner.ui.settings import WINDOW, Settings
 from gpuplanner.ui.tokens import Verdict
-from gpuplanner.workload.measurement_log import COLLECTIVES, MeasuredRun
+from gpuplanner.workload.measurement_log import COLLECTIVES, PARTS, MeasuredRun
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan, model_of
 from gpuplanner.workload.serving import Serving
@@ -262,8 +262,8 @@ class PlanPresenter(QObject):
         elif taken.machine is not None:
             self._ensure_open()
             self.document.set_machine(taken.machine)
-        elif taken.run is not None:
-            self._ask_about(taken.run, taken.name)
+        for run in taken.runs:
+            self._ask_about(run, taken.name)
 
     def _run_model(self, choice: ModelChoice) -> None:
         """Run a model in the open plan; in a new one where the open plan is of a kind that runs no such models."""
@@ -276,7 +276,7 @@ class PlanPresenter(QObject):
 
     def _ask_about(self, run: MeasuredRun, name: str) -> None:
         """Ask whether a measurement of the open plan is to be kept; measured links need no plan of their kind."""
-        if not self._open and run.kind != COLLECTIVES:
+        if not self._open and run.kind not in {COLLECTIVES, PARTS}:
             self._notices.say(msg("own.of_which_plan", file=name, kind=msg(f"own.kind.{run.kind}")), Verdict.WARN)
             return
         self._ensure_open()

@@ -43,7 +43,7 @@ class Taking(QObject):
 
     def _understood(self, taken: Taken) -> None:
         self.taken.emit(taken)
-        if taken.run is None:  # What was measured is asked about where it was dropped.
+        if not taken.runs:  # What was measured is asked about where it was dropped.
             self._say(taken.says, *taken.doubts)
 
     def _say(self, says: Message, *doubts: Message) -> None:

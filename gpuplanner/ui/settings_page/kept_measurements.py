@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuplanner.catalog.catalog import Catalog
-from gpuplanner.engine.own_links import OwnLink
-from gpuplanner.engine.own_measurements import OwnMeasurement, site_words
+from gpuplanner.engine.own_measurements import Own, site_words
 from gpuplanner.messages import Message, msg, without_controls
 from gpuplanner.store.own_measurements import read_own
 from gpuplanner.ui.appearance import Appearance
@@ -17,7 +16,7 @@ from gpuplanner.workload.model_choice import ModelChoice
 class KeptMeasurement:
     """One of them: its file, its day, what it is of and what was measured."""
 
-    measurement: OwnMeasurement | OwnLink
+    measurement: Own
     name: str
     date: str
     of: Message

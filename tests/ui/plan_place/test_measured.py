@@ -2,11 +2,16 @@
 
 import pytest
 
+from gpuplanner.engine.own_links import OwnLink
 from gpuplanner.engine.own_measurements import OwnMeasurement
+from gpuplanner.engine.own_parts import OwnParts
 from gpuplanner.messages import InputError
+from gpuplanner.probe.recording import written
+from gpuplanner.probe.results import CommandResult, Run
 from gpuplanner.store.own_measurements import read_own
 from gpuplanner.store.settings import LANGUAGE, THEME
 from gpuplanner.ui.plan_place.intake import take_file, take_text, takes
+from gpuplanner.ui.settings_page.kept_measurements import kept_measurements
 from gpuplanner.workload.plan import MachineChoice
 from gpuplanner.workspace import Workspace
 from tests.ui.checks import clipped, missing_glyphs, nameless
@@ -69,11 +74,51 @@ def dropped(qtbot):
 )
 def test_every_kind_of_file_is_recognised_by_its_content(own_dir, name, kind, workspace):
     taken = take_file(own_dir / name)
-    assert taken.run is not None
-    assert (taken.run.kind, taken.name) == (kind, name)
+    assert ([run.kind for run in taken.runs], taken.name) == ([kind], name)
     assert takes(str(own_dir / name))
     pasted = take_text((own_dir / name).read_text(encoding="utf-8"), workspace)
-    assert pasted.run == taken.run
+    assert pasted.runs == taken.runs
+
+
+@pytest.fixture
+def recorded(tmp_path, project_root):
+    """The recording of a probe that measured two GPUs and what joins them."""
+    output = (project_root / "tests/data/probe/gpuplanner-measure/two.txt").read_bytes()
+    path = tmp_path / "node7.gpurun"
+    result = CommandResult("measure", ("python3", "-"), 0, "ended", output, b"", 9.0, 1.8e9)
+    path.write_text(written(Run("node7", 1.8e9, (result,))), encoding="utf-8")
+    return path
+
+
+def test_a_probe_that_is_dropped_is_asked_about_as_links_and_as_parts(qtbot, chat, dropped, recorded, real, settled):
+    asked = dropped(chat, recorded)
+    assert isinstance(asked.understood.measurement, OwnLink)
+    chat.measured.keep.click()
+    qtbot.waitUntil(lambda: chat.presenter.measured.asked.understood is not None, timeout=10_000)
+    assert "2 × H100 SXM5 80GB" in chat.measured.of.text()
+    assert [row.name.id for row in chat.measured.rows()] == [
+        "own.parts.memory_bytes_per_s", "own.parts.product_flop_per_s", "own.parts.host_link_bytes_per_s",
+    ]  # fmt: skip
+    chat.measured.keep.click()
+    assert chat.measured.isHidden()
+    assert {type(one) for one in read_own(real.home)[0]} == {OwnLink, OwnParts}
+    assert chat.presenter.outcome.worked.estimate.own is None
+    chat.presenter.document.set_machine(H100.model_copy(update={"gpus": 2, "per_node": 2}))
+    settled(chat)
+    qtbot.waitUntil(lambda: chat.presenter.outcome.worked.estimate.own is not None, timeout=10_000)
+    said = {remark.id for remark in chat.presenter.outcome.worked.estimate.remarks}
+    assert "own.parts.applied" in said
+    for one in kept_measurements(real.home, real.catalog, chat.measured._appearance):
+        assert one.name == "node7.gpurun"
+        assert one.measured
+
+
+def test_a_recording_of_which_nothing_counts_says_so_without_flags(qtbot, chat, tmp_path, recorded, said):
+    path = tmp_path / "empty.gpurun"
+    path.write_text(recorded.read_text(encoding="utf-8").replace("gb_per_s", "gb").replace("tflop_per_s", "t"), "utf-8")
+    assert chat.dropped([str(path)])
+    qtbot.waitUntil(lambda: "own.link.not_probed" in said(chat), timeout=10_000)
+    assert chat.presenter.measured.asked is None
 
 
 def test_other_files_are_what_they_were(tmp_path, workspace):
@@ -225,8 +270,14 @@ def test_what_is_switched_off_elsewhere_counts_no_more_when_the_page_is_shown(
     qtbot.waitUntil(lambda: chat.presenter.outcome.worked.estimate.own is None, timeout=10_000)
 
 
-def test_the_card_is_whole_in_both_languages_and_themes(qtbot, chat, dropped, own_dir, appearance):
-    dropped(chat, own_dir / "vllm_bench.json")
+@pytest.mark.parametrize("what", ["run", "parts"])
+def test_the_card_is_whole_in_both_languages_and_themes(qtbot, chat, dropped, own_dir, appearance, recorded, what):
+    if what == "run":
+        dropped(chat, own_dir / "vllm_bench.json")
+    else:
+        dropped(chat, recorded)
+        chat.measured.dismiss.click()
+        qtbot.waitUntil(lambda: chat.presenter.measured.asked.understood is not None, timeout=10_000)
     for language in ("en", "zh_CN"):
         for theme in ("light", "dark"):
             appearance.choose(LANGUAGE, language)

@@ -6,8 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuplanner.catalog.entries import Gpu
-from gpuplanner.engine.own_links import OwnLink
-from gpuplanner.engine.own_measurements import site_words
+from gpuplanner.engine.own_measurements import OwnMeasurement, site_words
 from gpuplanner.messages import msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
@@ -87,8 +86,8 @@ class MeasuredCard(Card):
         kept = understood.measurement
         machine = site_words(kept.site, self._gpu)
         self.of.say(msg("own.window.of", run=run_words(kept, self._model_name), machine=machine))
-        links = isinstance(kept, OwnLink)
-        self._applies.say(msg("own.window.applies_to_machine" if links else "own.window.applies"))
+        of_plan = isinstance(kept, OwnMeasurement)
+        self._applies.say(msg("own.window.applies" if of_plan else "own.window.applies_to_machine"))
         self._show(tuple(measured_rows(understood, self._appearance)))
 
     def _show(self, rows: tuple[Row, ...]) -> None:

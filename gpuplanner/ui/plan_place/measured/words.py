@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterator
 
 from gpuplanner.engine.own_links import OwnLink
-from gpuplanner.engine.own_measurements import UNITS, OwnMeasurement
+from gpuplanner.engine.own_measurements import UNITS, Own
+from gpuplanner.engine.own_parts import UNITS as PART_UNITS
+from gpuplanner.engine.own_parts import OwnParts
 from gpuplanner.engine.own_runs import LINK, Understood
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
@@ -18,10 +20,12 @@ from gpuplanner.workload.training import Training
 ModelName = Callable[[ModelChoice], str]
 
 
-def run_words(measurement: OwnMeasurement | OwnLink, model_name: ModelName) -> Message:
+def run_words(measurement: Own, model_name: ModelName) -> Message:
     """What was measured: model, software and load; of links what they are."""
     if isinstance(measurement, OwnLink):
         return msg("own.window.links", ranks=round(measurement.ranks))
+    if isinstance(measurement, OwnParts):
+        return msg("own.window.parts")
     workload = measurement.plan.workload
     if isinstance(workload, Serving):
         load = msg("own.window.at_once", count=workload.concurrency or 0)
@@ -50,6 +54,12 @@ def run_words(measurement: OwnMeasurement | OwnLink, model_name: ModelName) -> M
 def measured_rows(understood: Understood, appearance: Appearance) -> Iterator[Row]:
     """What was measured, each with what is estimated and by how much it is off."""
     kept, made = understood.measurement, understood.estimate
+    if isinstance(kept, OwnParts):
+        for name, rate in kept.shown.items():
+            known = understood.factors.get(name)
+            of = msg("own.window.part_factor", factor=f"{known:.2f}") if known else msg("own.window.part_known")
+            yield Row(msg(f"own.parts.{name}"), str(appearance.show(rate, PART_UNITS[name])), of)
+        return
     if isinstance(kept, OwnLink) or made is None:
         factor = understood.factors[LINK]
         note = msg("own.window.link_factor", factor=f"{factor:.2f}")
@@ -62,16 +72,21 @@ def measured_rows(understood: Understood, appearance: Appearance) -> Iterator[Ro
         yield Row(metric_name(name, appearance), str(appearance.show(kept.measured[name], figure.unit)), note)
 
 
-def measured_text(measurement: OwnMeasurement | OwnLink, appearance: Appearance) -> str:
+def measured_text(measurement: Own, appearance: Appearance) -> str:
     """What was measured, in a line."""
     if isinstance(measurement, OwnLink):
         return f"{appearance.text('own.window.busbw')} {_rate(measurement, appearance)}"
+    if isinstance(measurement, OwnParts):
+        return " · ".join(
+            f"{appearance.text(f'own.parts.{name}')} {appearance.show(rate, PART_UNITS[name])}"
+            for name, rate in measurement.shown.items()
+        )
     return " · ".join(
         f"{metric_name(name, appearance)} {appearance.show(value, UNITS.get(name, Unit.TOKEN_PER_S))}"
         for name, value in measurement.measured.items()
     )
 
 
-def _rate(measurement: OwnMeasurement | OwnLink, appearance: Appearance) -> MessageValue:
+def _rate(measurement: Own, appearance: Appearance) -> MessageValue:
     rate = measurement.bus_bytes_per_s if isinstance(measurement, OwnLink) else 0.0
     return str(appearance.show(rate, Unit.BYTE_PER_S))
