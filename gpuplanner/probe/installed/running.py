@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from gpuplanner.messages import InputError, msg
 from gpuplanner.probe.installed.tools import FIO, FIO_FILE_BYTES, TOOLS, InstalledCommand, There
 from gpuplanner.probe.measuring import Measuring, Progress
 from gpuplanner.probe.results import Run
@@ -36,7 +37,11 @@ async def look(runner: Runner, told: Told) -> There:
 
     known = {tool.id for tool in (*TOOLS, FIO)}
     tools = [{"id": tool.id, "names": tool.names, "places": tool.places} for tool in (*TOOLS, FIO)]
-    await asyncio.wait_for(runner.run(LOOK, {"tools": tools}, told, take), LOOK_LIMIT_S)
+    try:
+        async with asyncio.timeout(LOOK_LIMIT_S):
+            await runner.run(LOOK, {"tools": tools}, told, take)
+    except TimeoutError:
+        raise InputError(msg("probe.installed.silent", target=runner.name, seconds=f"{LOOK_LIMIT_S:.0f}")) from None
     return There(paths, gpus)
 
 

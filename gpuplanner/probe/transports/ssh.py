@@ -170,7 +170,9 @@ class _Session:
                     self._told(event)
                 elif isinstance(frame, dict) and self._errand.heard and (answer := self._errand.heard(frame)):
                     try:
-                        await asyncio.wait_for(self._send(answer), SILENCE_S)
+                        # `wait_for` of Python 3.11 loses a cancellation that comes with the end of what it waits for.
+                        async with asyncio.timeout(SILENCE_S):
+                            await self._send(answer)
                     except TimeoutError:
                         # It asked for this, and takes none of it.
                         self._said += _SILENT

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from gpuplanner.messages import InputError
 from gpuplanner.probe.installed.running import Installed, look, run_installed
 from gpuplanner.probe.installed.tools import PREFIX, There, commands
 from gpuplanner.probe.measuring import Measuring
 from gpuplanner.probe.running import read
 from gpuplanner.probe.transports.local import LocalTransport
+from gpuplanner.probe.transports.programs import Program
 from gpuplanner.probe.transports.ssh import SshTransport
 from tests.probe import sshd
 from tests.probe.sshd import Keys, Server
@@ -93,6 +95,14 @@ def test_what_is_installed_is_found_run_and_read(node, tools, tmp_path):
     assert [(row.path, row.target, row.gb_per_s) for row in evidence.bandwidths] == [
         ("host_to_device", 0, 55.25), ("host_to_device", 1, 55.31)
     ]  # fmt: skip
+
+
+def test_a_machine_that_does_not_come_to_an_end_of_looking_is_given_up(monkeypatch):
+    monkeypatch.setattr("gpuplanner.probe.installed.running.LOOK_LIMIT_S", 0.3)
+    monkeypatch.setattr(Program, "text", lambda *_: b"26\nimport time; time.sleep(60)\n")
+    with pytest.raises(InputError) as fault:
+        asyncio.run(look(LocalTransport(), nothing))
+    assert fault.value.message.id == "probe.installed.silent"
 
 
 def test_one_after_the_other_and_progress_says_what_was_printed_last(tools):
