@@ -15,7 +15,16 @@ OF_ARGPARSE = re.compile(
 )
 NEEDED = {"catalog add-gpu": ("--vendor", "X", "--memory-gb", "8", "--bandwidth", "100")}
 """Options without which a command does not get as far as an option that it does not know."""
-NEEDS_AN_ARGUMENT = [name for name in NAMES if name not in {"presets", "schema"}]
+NEEDS_AN_ARGUMENT = [name for name in NAMES if name not in {"presets", "schema", "runs list"}]
+NUMBERED = {"runs show", "runs remove"}
+"""Commands whose argument is a number."""
+
+
+def argument(name: str) -> list[str]:
+    """An argument that a command takes."""
+    if name not in NEEDS_AN_ARGUMENT:
+        return []
+    return ["1"] if name in NUMBERED else ["gpus"]
 
 
 def told(capsys: pytest.CaptureFixture[str], language: str, *arguments: str) -> str:
@@ -45,7 +54,7 @@ class TestEveryCommand:
 
     @pytest.mark.parametrize("name", NAMES)
     def test_an_unknown_option_is_named_with_the_nearest(self, name, language, capsys):
-        words = [*name.split(), *(["gpus"] if name in NEEDS_AN_ARGUMENT else []), *NEEDED.get(name, ())]
+        words = [*name.split(), *argument(name), *NEEDED.get(name, ())]
         said = told(capsys, language, *words, "--jsom")
         assert "--jsom" in said
         assert "--json" in said
@@ -53,12 +62,12 @@ class TestEveryCommand:
 
     @pytest.mark.parametrize("name", NAMES)
     def test_an_option_without_its_value_is_named(self, name, language, capsys):
-        words = [*name.split(), *(["gpus"] if name in NEEDS_AN_ARGUMENT else [])]
+        words = [*name.split(), *argument(name)]
         assert "--lang" in told(capsys, language, *words, "--lang", language, "--lang")
 
     @pytest.mark.parametrize("name", NAMES)
     def test_a_switch_with_a_value_is_named(self, name, language, capsys):
-        words = [*name.split(), *(["gpus"] if name in NEEDS_AN_ARGUMENT else [])]
+        words = [*name.split(), *argument(name)]
         assert "--json" in told(capsys, language, *words, "--json=yes")
 
 
