@@ -99,7 +99,7 @@ def test_what_is_installed_is_found_run_and_read(node, tools, tmp_path):
 
 def test_a_machine_that_does_not_come_to_an_end_of_looking_is_given_up(monkeypatch):
     monkeypatch.setattr("gpuplanner.probe.installed.running.LOOK_LIMIT_S", 0.3)
-    monkeypatch.setattr(Program, "text", lambda *_: b"26\nimport time; time.sleep(60)\n")
+    monkeypatch.setattr(Program, "text", lambda *_: b"28\nimport time; time.sleep(60)\n")
     with pytest.raises(InputError) as fault:
         asyncio.run(look(LocalTransport(), nothing))
     assert fault.value.message.id == "probe.installed.silent"
