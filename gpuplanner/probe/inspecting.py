@@ -1,7 +1,7 @@
 """Says which tool printed an output and what it says, by its content and never by its name."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from gpuplanner.messages import msg
 from gpuplanner.probe.evidence import Evidence
@@ -9,6 +9,9 @@ from gpuplanner.probe.evidence.record import Record
 from gpuplanner.probe.merging import merged
 from gpuplanner.probe.output import Output
 from gpuplanner.probe.parsers import CERTAIN, LIKELY, NO, POSSIBLE, Parser, Problem, parsers
+
+_LONG = 2_000_000
+"""Characters; more are not looked at in all ways."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class Inspection:
 
 def inspect(output: Output) -> Inspection:
     """Recognise and read one output. Never fails: what cannot be read is a problem of the result."""
-    found = next((parts for parts in _ways_to_see(output) if parts), [])
+    found = next((parts for see in _ways(output) if (parts := see(output))), [])
     problems = [problem for part in found for problem in part.problems]
     evidence = merged([part.evidence for part in found]) if found else Evidence()
     if output.cut:
@@ -45,17 +48,37 @@ class _Part:
     problems: tuple[Problem, ...]
 
 
-def _ways_to_see(output: Output) -> Iterator[list[_Part]]:
-    """What is read of the output without what stands before its lines: between fences, whole, without its indent.
+def _between_fences(output: Output) -> list[_Part]:
+    """What stands between fences first, and what around them is surely a tool's."""
+    parts = [(_read(block.bare, LIKELY if fenced else CERTAIN), fenced) for block, fenced in output.bare.blocks]
+    return [part for part, _ in sorted(parts, key=lambda pair: not pair[1]) if part]
 
-    And as it is, since a log whose lines have heads is an output too.
-    """
-    bare = output.bare
-    if bare.blocks:
-        parts = [(_read(block.bare, LIKELY if fenced else CERTAIN), fenced) for block, fenced in bare.blocks]
-        yield [part for part, _ in sorted(parts, key=lambda pair: not pair[1]) if part]
-    for text in dict.fromkeys((bare, output, bare.dedented)):
-        yield [part] if (part := _read(text, POSSIBLE)) else []
+
+def _bare(output: Output) -> list[_Part]:
+    """Without what stands before the lines."""
+    return [part] if (part := _read(output.bare, POSSIBLE)) else []
+
+
+def _as_it_is(output: Output) -> list[_Part]:
+    """A log whose lines have heads is an output, too."""
+    return [part] if output.bare is not output and (part := _read(output, POSSIBLE)) else []
+
+
+def _dedented(output: Output) -> list[_Part]:
+    """Without the spaces that a page or a message put before all lines."""
+    text = output.bare.dedented
+    return [part] if text is not output.bare and (part := _read(text, POSSIBLE)) else []
+
+
+_WAYS = (_between_fences, _bare, _as_it_is, _dedented)
+
+
+def _ways(output: Output) -> tuple[Callable[[Output], list[_Part]], ...]:
+    """How an output is looked at, until something is recognised; a long one in the one way that its beginning asks."""
+    if len(output.text) <= _LONG:
+        return _WAYS
+    begin = replace(output, text=output.text[:_LONG])
+    return (next((see for see in _WAYS if see(begin)), _bare),)
 
 
 def _read(output: Output, least: int) -> _Part | None:

@@ -2,10 +2,11 @@
 
 import re
 
+from gpuplanner.messages import msg
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.gpu import Gpu, Process
 from gpuplanner.probe.output import Output
-from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser
+from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser, Problem
 from gpuplanner.probe.parsers.nvidia_csv import Table, asked_for, tables
 from gpuplanner.probe.parsers.nvidia_query_names import APP_NAMES, GPU_NAMES
 from gpuplanner.probe.parsers.nvidia_values import each_once
@@ -13,6 +14,7 @@ from gpuplanner.probe.values import Reading
 
 _SWITCH = "--query-compute-apps"
 _OF_WINDOWS = re.compile(r"[A-Za-z]:\\")
+_MOST_PROCESSES = 20_000
 _OF_GPU = ("gpu_name", "gpu_uuid", "gpu_bus_id", "gpu_serial")
 
 
@@ -34,9 +36,13 @@ def parse(output: Output) -> Parsed:
     """
     processes: list[Process] = []
     gpus: list[Gpu] = []
+    cut: tuple[Problem, ...] = ()
     found = _tables(output)
     for table in found:
         for line, cells in table.rows:
+            if len(processes) == _MOST_PROCESSES:
+                cut = (Problem(line.number, msg("probe.nvidia.too_many_samples", count=_MOST_PROCESSES)),)
+                break
             process, gpu = Reading(output), Reading(output)
             for column, cell in zip(table.names, cells, strict=True):
                 if column in _OF_GPU:
@@ -53,7 +59,7 @@ def parse(output: Output) -> Parsed:
     answered = silent or bool(processes) or any(table.header for table in found)
     looked_for = frozenset({"processes"}) if answered else frozenset[str]()
     evidence = Evidence(gpus=kept, processes=tuple(processes), looked_for=looked_for)
-    return Parsed(evidence, problems)
+    return Parsed(evidence, (*cut, *problems))
 
 
 def _tables(output: Output) -> list[Table]:
