@@ -164,7 +164,10 @@ class MachinesPresenter(QObject):
     def open_run(self, run_id: int) -> None:
         """Look again at a run of the machine in sight; not while something runs there."""
         session = self.current
-        if session.busy or session.judging:
+        if session.busy:
+            self._context.notices.say(msg("runsui.busy"), Verdict.INFO)
+            return
+        if session.judging:
             return
 
         session.judging = True

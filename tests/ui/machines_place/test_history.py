@@ -370,6 +370,27 @@ def test_it_reads_well_in_every_look_also_in_a_small_window(open_page, two_runs,
                 assert complaints == [], (look, size)
 
 
+def test_a_store_that_is_busy_hides_no_run(open_page, two_runs, workspace, qtbot, monkeypatch):
+    _, page = open_page()
+    visit(page, "node-07", qtbot)
+
+    def busy(*_given: object) -> None:
+        raise InputError(msg("store.busy"))
+
+    monkeypatch.setattr(MachineShelf, "items", busy)
+    page.presenter.history.changed.emit()
+    assert len(page.kept.panel.rows) == 2
+
+
+def test_a_kept_run_is_not_opened_over_one_that_runs(open_page, two_runs, qtbot, monkeypatch):
+    session, page = open_page()
+    visit(page, "node-07", qtbot)
+    monkeypatch.setattr(type(page.presenter.current), "busy", True)
+    page.presenter.open_run(two_runs[0])
+    assert [notice.message.id for notice in session.notices.kept] == ["runsui.busy"]
+    assert page.presenter.current.shown.run_id == two_runs[1]
+
+
 def test_a_kept_run_is_written_to_a_file_that_opens_again(open_page, two_runs, qtbot, tmp_path, monkeypatch):
     session, page = open_page()
     visit(page, "node-07", qtbot)

@@ -44,6 +44,8 @@ class MachineHistory(QObject):
         super().__init__(parent)
         self._context = context
         self._history = RunHistory(context.workspace.store)
+        self._runs: dict[str, tuple[KeptRun, ...]] = {}
+        self._sessions: dict[str, tuple[KeptSession, ...]] = {}
 
     # --- Hosts --------------------------------------------------------------------------------------------------------
 
@@ -124,11 +126,12 @@ class MachineHistory(QObject):
     # --- What is kept -------------------------------------------------------------------------------------------------
 
     def runs(self, host: str) -> tuple[KeptRun, ...]:
-        """The runs of a host, the latest first; none where they cannot be read now."""
+        """The runs of a host, the latest first; those that were read before where the store is busy now."""
         try:
-            return self._history.runs(host)
+            self._runs[host] = self._history.runs(host)
         except InputError:
-            return ()
+            return self._runs.get(host, ())
+        return self._runs[host]
 
     def last_verdicts(self) -> dict[str, str]:
         """The verdict of the latest run of each host that was judged whole."""
@@ -139,11 +142,12 @@ class MachineHistory(QObject):
         return {run.host: run.verdict for run in reversed(runs) if run.whole and run.verdict}
 
     def sessions(self, host: str) -> tuple[KeptSession, ...]:
-        """The live sessions of a host, the latest first; none where they cannot be read now."""
+        """The live sessions of a host, the latest first; those that were read before where the store is busy now."""
         try:
-            return self._history.sessions(host)
+            self._sessions[host] = self._history.sessions(host)
         except InputError:
-            return ()
+            return self._sessions.get(host, ())
+        return self._sessions[host]
 
     def read(self, run_id: int) -> "Run":
         """A run as it was. Raises InputError where it cannot be read."""
