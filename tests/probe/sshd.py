@@ -1,7 +1,7 @@
 """A real OpenSSH server on loopback, for one test: its own keys, its own users, nothing of the system changed.
 
-As root it runs in a mount namespace of its own, where a user with a password exists and `/run` is empty; as another
-user it serves that user alone, and by key only.
+As root it runs in a mount namespace of its own, where a user with a password and an empty home exists and `/run` is
+empty; as another user it serves that user alone, and by key only.
 """
 
 import contextlib
@@ -78,6 +78,8 @@ class Server:
     path: str = "/usr/local/bin:/usr/bin:/bin"
     pam: str = ""
     """What its PAM configuration says of logins; needs a namespace."""
+    shell: str = "/bin/bash"
+    """The login shell; needs a namespace."""
     port: int = field(default_factory=free_port)
     process: "subprocess.Popen[bytes] | None" = None
 
@@ -85,6 +87,11 @@ class Server:
     def user(self) -> str:
         """Who can log in."""
         return pwd.getpwuid(os.geteuid()).pw_name
+
+    @property
+    def home(self) -> Path:
+        """The folder that the user has there; in a namespace it is empty at first, and no other's."""
+        return self.folder / "home" if namespace_possible() else Path.home()
 
     def start(self) -> "Server":
         """Start it and wait until it listens."""
@@ -123,10 +130,17 @@ class Server:
             time.sleep(0.02)
 
     def _apart(self) -> str:
-        """What is done in the namespace before the server starts: an empty /run, and a password for the user."""
+        """What is done in the namespace before the server starts: an empty /run, a home and a password."""
         shadow = self.folder / "shadow"
         shadow.write_text(f"{self.user}:{HASHED}:19000:0:99999:7:::\nsshd:!:19000::::::\n", encoding="utf-8")
         shadow.chmod(0o600)
+        self.home.mkdir(exist_ok=True)
+        users = self.folder / "passwd"
+        users.write_text(
+            f"{self.user}:x:{os.geteuid()}:{os.getegid()}::{self.home}:{self.shell}\nsshd:x:99:99::/run/sshd:/bin/false\n",
+            encoding="utf-8",
+        )
+        users.chmod(0o644)
         logins = ""
         if self.pam:
             rules = self.folder / "pam"
@@ -136,7 +150,7 @@ class Server:
             logins = f"mount -t tmpfs none /etc/pam.d && cp '{rules}' /etc/pam.d/sshd && "
         return (
             "mount --make-rprivate / && mount -t tmpfs none /run && mkdir /run/sshd && "
-            f"mount --bind '{shadow}' /etc/shadow && {logins}exec \"$@\""
+            f"mount --bind '{shadow}' /etc/shadow && mount --bind '{users}' /etc/passwd && {logins}exec \"$@\""
         )
 
     def stop(self) -> None:

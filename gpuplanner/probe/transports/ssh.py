@@ -17,7 +17,7 @@ from gpuplanner.probe.transports.frames import LONGEST_FRAME, event_of, frames_i
 from gpuplanner.probe.transports.programs import COLLECT, READER, Heard, Program
 from gpuplanner.probe.transports.sh_stream import ShStream, program
 from gpuplanner.probe.transports.ssh_client import Sockets, arguments, checked, configuration, environment
-from gpuplanner.probe.transports.ssh_faults import fault_of
+from gpuplanner.probe.transports.ssh_faults import fault_of, program_ended
 
 P = TypeVar("P")
 
@@ -35,13 +35,31 @@ LONGEST_SAID = 64_000
 MOST_NOISE = 4_000_000
 """Bytes that may come from around our program, such as what a login shell prints, before it is a flood."""
 
-# POSIX sh, whatever the login shell is: quotes like these mean the same in all of them.
-_SHELL = (
-    'sh -c \'if python3 -c "import sys;sys.exit(sys.version_info<(3,6))" >/dev/null 2>&1; then echo; '
-    "echo {mark} python; "
-    'exec python3 -u -c "' + READER + '"; '
-    "else echo; echo {mark} sh; exec sh -s; fi'"
-)
+CHECK_S = 10
+"""How long `python3` there may take to tell its version."""
+_CHECK_LATE_S = CHECK_S + 10.0
+"""When we no longer wait for the machine to say so itself."""
+
+
+def shell_line(check_s: int) -> str:
+    """What the login shell there is given, with a place for the mark; `check_s`: for `python3` to tell its version.
+
+    POSIX sh, whatever the login shell is: quotes like these mean the same in all of them. A `python3` that hangs, such
+    as one on a lost network drive, is ended with all that came of it: the process group is this session's own.
+    """
+    seconds = " ".join(str(each + 1) for each in range(check_s))
+    return (
+        "sh -c 'echo; echo {mark} shell; "
+        'python3 -c "import sys;sys.exit(sys.version_info<(3,6))" </dev/null >/dev/null 2>&1 & p=$!; '
+        f"(for s in {seconds}; do sleep 1 >/dev/null || exit; done; echo; echo {{mark}} hangs; kill -9 0) "
+        "</dev/null 2>/dev/null & g=$!; "
+        "if wait $p 2>/dev/null; then c=python; else c=sh; fi; "
+        "{{ kill $g; wait $g; }} 2>/dev/null; echo; echo {mark} $c; "
+        f'if [ $c = python ]; then exec python3 -u -c "{READER}"; else exec sh -s; fi\''
+    )
+
+
+_SHELL = shell_line(CHECK_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +128,8 @@ class _Session:
         self._heard = heard
         self._said = b""
         self._answered = False
+        self._checking = False
+        self._ended_there = False
 
     async def run(self) -> bool:
         """Whether everything ran to its end; what went wrong after the login is told as `Lost`."""
@@ -129,59 +149,84 @@ class _Session:
             await asyncio.gather(errors, beating, return_exceptions=True)
 
     def _fail(self) -> None:
-        why = fault_of(self._target, Output.of(self._said, "ssh").text)
+        said = Output.of(self._said, "ssh").text
+        why = fault_of(self._target, said)
         if not self._answered:
             # Let in, and then no shell: the client itself has nothing to complain about.
             raise InputError(msg("probe.ssh.no_shell", target=self._target) if why.id == "probe.ssh.other" else why)
-        self._told(Lost(_lost(self._target, why)))
+        if why.id == "probe.ssh.other" and self._ended_there:
+            # The client has nothing to complain about, so the connection held: it brought back how our program ended.
+            why = program_ended(self._target, self._process.returncode, said)
+            self._told(Lost(why))
+        else:
+            self._told(Lost(_lost(self._target, why)))
+
+    def _hangs(self) -> InputError:
+        return InputError(msg("probe.ssh.python_hangs", target=self._target, seconds=CHECK_S))
 
     async def _converse(self) -> bool:
         """Read until the end of the run, the end of the stream, or silence."""
         began = time.time()
-        lines = self._lines()
         shell: ShStream | None = None
         noise = 0
-        async for line in lines:
+        async for line in self._lines():
             noise += 0 if shell or line.startswith(self._mark) else len(line)
             if noise > MOST_NOISE:
                 return False
             if shell is not None:
-                event = shell.take(line)
-                if event is not None:
+                if event := shell.take(line):
                     self._told(event)
                 if shell.ended:
                     return True
-            elif not self._answered and line.startswith(self._mark + b" sh"):
+            elif not self._answered:
+                began = time.time()
+                shell = await self._begin(line, began)
+            else:
+                frame = frames_in(line, self._mark + b" ")
+                event = event_of(frame, began)
+                if isinstance(event, Hello):
+                    began = time.time()
+                if event is not None:
+                    self._told(event)
+                elif not await self._answer(frame):
+                    return False
+                if isinstance(frame, dict) and frame.get("frame") == "end":
+                    return frame.get("whole") is True
+        return False
+
+    async def _begin(self, line: bytes, now: float) -> ShStream | None:
+        """What a line of the login shell asks for: nothing yet, our program in Python, or the shell's."""
+        match line[len(self._mark) :].strip() if line.startswith(self._mark + b" ") else b"":
+            case b"shell":
+                self._checking = True
+            case b"hangs":
+                raise self._hangs()
+            case b"python":
+                self._answered = True
+                await self._send(self._errand.program.text(self._mark.decode("ascii"), PATIENCE_S, self._errand.job))
+            case b"sh":
                 self._answered = True
                 commands = self._errand.commands
                 if commands is None:
                     raise InputError(msg("probe.ssh.no_python", target=self._target))
-                shell = ShStream(commands, self._mark, began)
                 await self._send(program(commands, self._mark.decode("ascii")))
-            elif not self._answered and line.startswith(self._mark + b" python"):
-                self._answered = True
-                began = time.time()
-                text = self._errand.program.text(self._mark.decode("ascii"), PATIENCE_S, self._errand.job)
-                await self._send(text)
-            else:
-                frame = frames_in(line, self._mark + b" ")
-                event = event_of(frame, began)
-                if event is not None:
-                    self._told(event)
-                elif isinstance(frame, dict) and self._errand.heard and (answer := self._errand.heard(frame)):
-                    try:
-                        # `wait_for` of Python 3.11 loses a cancellation that comes with the end of what it waits for.
-                        async with asyncio.timeout(SILENCE_S):
-                            await self._send(answer)
-                    except TimeoutError:
-                        # It asked for this, and takes none of it.
-                        self._said += _SILENT
-                        return False
-                if isinstance(event, Hello):
-                    began = time.time()
-                if isinstance(frame, dict) and frame.get("frame") == "end":
-                    return frame.get("whole") is True
-        return False
+                return ShStream(commands, self._mark, now)
+        return None
+
+    async def _answer(self, frame: Any) -> bool:
+        """Let the errand hear a frame of its own and send what it gives back. False where nobody takes that."""
+        heard = self._errand.heard
+        if not isinstance(frame, dict) or heard is None or not (answer := heard(frame)):
+            return True
+        try:
+            # `wait_for` of Python 3.11 loses a cancellation that comes with the end of what it waits for.
+            async with asyncio.timeout(SILENCE_S):
+                await self._send(answer)
+        except TimeoutError:
+            # It asked for this, and takes none of it.
+            self._said += _SILENT
+            return False
+        return True
 
     async def _send(self, content: bytes) -> None:
         with contextlib.suppress(OSError):
@@ -212,9 +257,13 @@ class _Session:
             while True:
                 done, _ = await asyncio.wait({reading}, timeout=1.0)
                 if done:
+                    self._ended_there = not reading.result()
                     return reading.result()
                 waited += 0.0 if self._server and self._server.waiting else 1.0
-                if waited >= (SILENCE_S if self._answered else LOGIN_S):
+                if self._checking and not self._answered:
+                    if waited >= _CHECK_LATE_S:
+                        raise self._hangs()
+                elif waited >= (SILENCE_S if self._answered else LOGIN_S):
                     self._said += _SILENT
                     return b""
         finally:

@@ -19,6 +19,7 @@ _FAULTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"Bad configuration option|terminating, \d+ bad configuration", "bad_configuration"),
         (r"no matching (?:host key|key exchange|cipher|mac)", "no_common_method"),
         (r"kex_exchange_identification|Connection reset|Connection closed|Broken pipe|client_loop", "closed"),
+        (r"Connection to .{1,200} closed", "closed"),
         (r"Timeout, server .{1,200} not responding", "lost"),
         (r"hostname contains invalid characters|Bad port|invalid host", "bad_name"),
     )
@@ -29,12 +30,30 @@ _CHATTER = ("debug", "OpenSSH_", "Warning: Permanently", "Authenticated to", "Tr
 """How lines begin that tell of no fault, those of `-v` among them."""
 
 
+_OWN_FAULT = 255
+"""The client's exit code for faults of its own, and for a program there that a signal ended."""
+
+
 def fault_of(target: str, said: str) -> Message:
     """The reason that a person reads: what happened and what to do, with the client's own last line."""
-    lines = [line for line in said.splitlines() if line.strip() and not line.startswith(_CHATTER)]
-    own = shortened(on_one_line(lines[-1]), 200) if lines else "–"
+    lines = _lines(said)
     text = "\n".join(lines)
     for pattern, name in _FAULTS:
         if pattern.search(text):
-            return msg(f"probe.ssh.{name}", target=target, said=own)
-    return msg("probe.ssh.other", target=target, said=own)
+            return msg(f"probe.ssh.{name}", target=target, said=_last(lines))
+    return msg("probe.ssh.other", target=target, said=_last(lines))
+
+
+def program_ended(target: str, code: int | None, said: str) -> Message:
+    """That the program there ended by itself too early. `code`: the client's exit code; `said`: what was complained."""
+    if code is None or code < 0 or code == _OWN_FAULT:
+        return msg("probe.ssh.program_killed", target=target)
+    return msg("probe.ssh.program_ended", target=target, code=code, said=_last(_lines(said)))
+
+
+def _lines(said: str) -> list[str]:
+    return [line for line in said.splitlines() if line.strip() and not line.startswith(_CHATTER)]
+
+
+def _last(lines: list[str]) -> str:
+    return shortened(on_one_line(lines[-1]), 200) if lines else "–"

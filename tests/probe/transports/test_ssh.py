@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import os
+import shutil
 import socket
 import threading
 import time
@@ -11,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from gpuplanner.messages import InputError
+from gpuplanner.messages import InputError, msg
 from gpuplanner.probe.commands import Command, Topic
 from gpuplanner.probe.running import Collected, probe
-from gpuplanner.probe.transports import Began, Ended, Event, Hello, Lost
+from gpuplanner.probe.transports import Began, Ended, Event, Hello, Lost, ssh
 from gpuplanner.probe.transports.askpass import Asked, AskServer, Question
 from gpuplanner.probe.transports.ssh import SshTransport
 from gpuplanner.probe.transports.ssh_client import Sockets
@@ -155,7 +156,9 @@ def test_what_a_login_prints_around_it_is_not_taken_for_results(start, tmp_path)
     banner = tmp_path / "banner"
     banner.write_text("** AUTHORIZED USE ONLY **\n" * 50)
     noise = tmp_path / "noise"
-    noise.write_text('#!/bin/sh\nprintf "hello from .bashrc\\n\\377\\000\\033[31m"\neval "$SSH_ORIGINAL_COMMAND"\n')
+    noise.write_text(
+        '#!/bin/sh\nprintf "hello from .bashrc\\nshell\\nsh\\n\\377\\000\\033[31m"\neval "$SSH_ORIGINAL_COMMAND"\n'
+    )
     noise.chmod(0o755)
     server = start(settings={"Banner": str(banner), "ForceCommand": str(noise)})
     assert outs(run(SshTransport("node", extra=server.client()), ECHO))["echo"][2] == "it's $HOME a  b\n"
@@ -421,3 +424,61 @@ def test_a_connection_that_is_kept_leaves_nothing_for_a_loop_that_has_ended(serv
     finally:
         sockets.close()
     assert complaints == []
+
+
+def path_with(tmp_path, name, text):
+    """A folder with one tool in it, in front of the usual ones."""
+    folder = tmp_path / "front"
+    folder.mkdir()
+    tool = folder / name
+    tool.write_text(text, encoding="utf-8")
+    tool.chmod(0o755)
+    return folder
+
+
+def test_a_python_that_hangs_is_said_and_ended_with_what_came_of_it(start, tmp_path, monkeypatch):
+    monkeypatch.setattr(ssh, "_SHELL", ssh.shell_line(2))
+    monkeypatch.setattr(ssh, "CHECK_S", 2)
+    pid = tmp_path / "pid"
+    hanging = path_with(tmp_path, "python3", f"#!/bin/sh\nsleep 300 &\necho $! > '{pid}'\nwait\n")
+    server = start(tools=hanging)
+    began = time.monotonic()
+    assert refused(SshTransport("node", extra=server.client())) == msg(
+        "probe.ssh.python_hangs", target="node", seconds=2
+    )
+    assert time.monotonic() - began < 8
+    assert gone(int(pid.read_text()))
+
+
+@pytest.mark.parametrize(
+    ("dies", "id_"),
+    [("echo 'MemoryError: no room' >&2; exit 7", "program_ended"), ("kill -9 $$", "program_killed")],
+)
+def test_a_python_that_dies_after_its_check_is_told_from_a_lost_network(start, tmp_path, dies, id_):
+    text = f'#!/bin/sh\ncase "$1" in -u) {dies};; esac\nexit 0\n'
+    server = start(tools=path_with(tmp_path, "python3", text))
+    events: list[Event] = []
+    assert not run(SshTransport("node", extra=server.client()), ECHO, told=events.append).whole
+    (lost,) = [event for event in events if isinstance(event, Lost)]
+    assert lost.why.id == f"probe.ssh.{id_}"
+    if id_ == "program_ended":
+        assert (lost.why.values["code"], lost.why.values["said"]) == (7, "MemoryError: no room")
+
+
+SHELLS = ("sh", "bash", "csh", "tcsh", "fish", "zsh", "ksh")
+
+
+@pytest.mark.parametrize("python", [True, False])
+@pytest.mark.parametrize("name", SHELLS)
+def test_every_login_shell_runs_what_is_sent(start, only_sh, tmp_path, name, python):
+    found = shutil.which(name)
+    if found is None:
+        pytest.skip(f"no {name} is installed here")
+    if not sshd.namespace_possible():
+        pytest.skip("another login shell needs root and a mount namespace")
+    server = start(shell=found, **({} if python else {"path": only_sh}))
+    events: list[Event] = []
+    made = run(SshTransport("node", extra=server.client()), ECHO, ABSENT, told=events.append)
+    assert made.whole
+    assert outs(made) == {"echo": ("ended", 0, "it's $HOME a  b\n"), "absent": ("not_found", None, "")}
+    assert bool(next(event for event in events if isinstance(event, Hello)).python) is python
