@@ -5,6 +5,7 @@ import re
 import pytest
 from babel.messages.pofile import read_po
 
+from gpuplanner.cli.program import COMMAND_WORDS
 from gpuplanner.messages import LONGEST_VALUE, InputError, Language, Translator, for_spreadsheet, msg, shortened
 from gpuplanner.paths import shipped
 from gpuplanner.ui.appearance import FACE
@@ -47,10 +48,11 @@ def test_the_window_names_what_can_be_clicked_where_the_command_line_names_an_op
 
 TYPED = re.compile(
     r"(?<![\w-])--[a-z]|=true\b"
-    r"|gpuplanner (catalog|presets|estimate|recommend|explain|calibrate|ask|validate|schema)\b"
+    rf"|gpuplanner ({'|'.join(sorted(COMMAND_WORDS))})\b"
 )
 IN_A_TERMINAL = {
-    "answers.gpu.next", "explain.above_deeper", "own.kept", "own.none_kept", "own.which", "ui.no_display",
+    "answers.gpu.next", "explain.above_deeper", "own.kept", "own.none_kept", "own.which", "rates.cli.how",
+    "rates.cli.slowest", "ui.no_display",
 }  # fmt: skip
 """Texts that the command line alone prints."""
 FLAGS_OF_OTHERS = {"cli", "field", "reference"}
