@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from gpuplanner.messages import msg
@@ -217,7 +218,8 @@ class MachinesPage(Page):
             # The bar of the right column lies in the margin.
             right = GAP + 2 - (0 if self.beside.isHidden() else BAR)
             self._columns.setContentsMargins(GAP + 2, GAP + 2, right, GAP + 2)
-            self.cause.show_machine(shown)
+            # In a turn of its own: with the checks it would take too long for one.
+            QTimer.singleShot(0, self.cause, lambda: self.cause.show_machine(self.presenter.current.shown))
         self.headingChanged.emit()
 
     def _judged(self) -> None:

@@ -118,9 +118,9 @@ class LiveCard(QWidget):
             self.utilization.show_explanation(None)
             if self._can_watch and self._context.settings.kept(_STARTED) == shown_machine.target:
                 self._start()
+            self._draw()
         if before is None or before.plan is not shown_machine.plan:
             self._estimate()
-        self._draw()
 
     def show_session(self, session: LiveSession) -> None:
         """Show what was watched before; it is marked as a recording."""
@@ -223,6 +223,7 @@ class LiveCard(QWidget):
     def _estimate(self) -> None:
         plan = self._shown.plan if self._shown is not None else None
         if plan is None:
+            self._expected = None
             return
         workspace = self._context.workspace
 
