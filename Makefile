@@ -20,10 +20,10 @@ fuzz:
 	@GPUPLANNER_FUZZ=$${GPUPLANNER_FUZZ:-40} $(IN) -m pytest -q tests/engine/test_corners.py tests/store/test_damage.py tests/probe/test_any_text.py $(ARGS)
 
 # Every model with every kind of machine in every kind of work: what a search computes and what an estimate does, signs,
-# units, and facts that are taken away; `make test` takes a sample of the pairs.
+# units, and facts that are taken away; `make test` takes a sample of the pairs (an hour or so).
 walk:
 	@sh packaging/setup.sh test
-	@GPUPLANNER_WALK=1 $(IN) -m pytest -q tests/engine/test_every_pair.py $(ARGS)
+	@GPUPLANNER_WALK=1 $(IN) -m pytest -q --timeout 0 tests/engine/test_every_pair.py $(ARGS)
 
 lint:
 	@sh packaging/setup.sh test

@@ -27,7 +27,7 @@ from gpuplanner.engine.power import power_metrics
 from gpuplanner.engine.support import unsupported
 from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import recording
-from gpuplanner.messages import InputError
+from gpuplanner.messages import InputError, Message
 from gpuplanner.workload.plan import Plan
 
 EXPLAINED = (Estimate, Memory, Phase, Part, HostNeed)
@@ -51,7 +51,9 @@ def estimate(
     """
     try:
         engine = KINDS[plan.workload.kind].estimate
-        measured, said = with_own_parts(machine, own, site_of(with_nodes(machine, 1)), efficiencies)
+        measured, said = machine, tuple[Message, ...]()
+        if own:
+            measured, said = with_own_parts(machine, own, site_of(with_nodes(machine, 1)), efficiencies)
         made = engine(plan, subject, measured, efficiencies)
         if own:
             made = with_parts_said(made, machine, said, efficiencies)
