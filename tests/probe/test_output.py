@@ -1,8 +1,11 @@
+import re
 import tracemalloc
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from gpuplanner.probe.output import LONGEST_LINE, MOST_LINES, Output
+from gpuplanner.probe.output import LONGEST_LINE, MOST_LINES, MOST_TRIED, Output, at_line_start
 
 
 def test_escapes_and_controls_go_and_the_words_stay():
@@ -95,3 +98,41 @@ def test_a_file_of_empty_lines_does_not_fill_the_memory():
 def test_the_first_lines_are_the_first_of_all(text, count):
     output = Output.of(text, "saved.txt")
     assert output.first(count) == output.lines[:count]
+
+
+TEXTS = st.text(alphabet="ab# \n", max_size=60)
+
+
+@given(text=TEXTS, words=st.lists(st.sampled_from(["a", "ab", "# ", "b", "zz"]), min_size=1, max_size=3))
+def test_lines_that_hold_a_word_are_those_of_a_search_of_each_line(text: str, words: list[str]) -> None:
+    output = Output("x", text, before=3)
+    assert list(output.holding(*words)) == [line for line in output.lines if any(word in line.text for word in words)]
+
+
+@given(text=TEXTS)
+def test_lines_that_start_with_a_pattern_are_those_of_a_search_of_each_line(text: str) -> None:
+    output = Output("x", text, before=3)
+    begins = re.compile(r"# ?a")
+    found = [(line.number, line.text) for line, _ in output.starting(at_line_start(r"# ?a"))]
+    assert found == [(line.number, match[0]) for line in output.lines if (match := begins.match(line.text))]
+
+
+def test_a_word_that_stands_everywhere_is_looked_for_so_many_times_and_no_more() -> None:
+    output = Output("x", "GPU\n" * (MOST_TRIED + 10) + "GPU 7\n")
+    assert not output.has(re.compile(r"GPU \d"), "GPU")
+    assert output.has(re.compile(r"GPU \d"))
+
+
+def test_a_word_behind_what_is_read_of_a_line_is_not_found_in_it() -> None:
+    output = Output("x", "a" * LONGEST_LINE + "GPU 7\nGPU 8\n")
+    assert [line.number for line, _ in output.matching(re.compile(r"GPU \d"), "GPU ")] == [2]
+
+
+def test_blocks_between_fences_keep_the_numbers_of_their_lines() -> None:
+    output = Output("x", "prose\n```\none\ntwo\n```\nmore\n```console\nthree\n")
+    held = [(line.number, line.text, fenced) for block, fenced in output.blocks for line in block.lines]
+    assert held == [(1, "prose", False), (3, "one", True), (4, "two", True), (6, "more", False), (8, "three", True)]
+
+
+def test_a_text_of_fences_alone_is_not_cut_into_blocks() -> None:
+    assert Output("x", "```\n" * 1_000).blocks == ()

@@ -33,6 +33,9 @@ _COMPUTE = re.compile(
     r"\|[ \t]{1,10}(\d{1,4})[ \t]{1,10}(\d{1,4})[ \t]{1,10}MIG (\S{1,30})[ \t]{1,20}\d{1,4}[ \t]{1,20}(\d{1,4})[ \t|]"
 )
 
+_MOST = 20_000
+"""Profiles and instances: a log of polling says the same again and again."""
+
 
 def recognise(output: Output) -> int:
     """Certain by the title of one of the tables."""
@@ -50,6 +53,8 @@ def parse(output: Output) -> Parsed:
     gpus: list[Gpu] = []
     table = ""
     for line in output.lines:
+        if len(profiles) + len(instances) >= _MOST:
+            break
         if title := _TITLE.search(line.text):
             table = title[1]
         elif match := _PLACEMENTS.match(line.text):
