@@ -55,6 +55,24 @@ def test_a_picture_shows_the_chart_on_the_colour_of_the_card(chart, appearance, 
     assert QColor(appearance.tokens.series[1]).name() in seen
 
 
+def test_a_chart_of_a_narrow_card_is_saved_as_wide_as_a_page(appearance, qtbot, tmp_path):
+    axes = Axis("Size", log=True, is_bytes=True, untitled=True), Axis("Rate", "GB/s", untitled=True)
+    still = Chart(appearance, msg("ui.term.busbw"), *axes, still=True, plot_height=160)
+    still.set_series([Series("Measured", [65536.0, 2.0**20], [900, 950], note="a source " * 12)])
+    qtbot.addWidget(still)
+    still.resize(300, 240)
+    still.show()
+    for suffix in (".png", ".svg"):
+        still.export(tmp_path / f"rates{suffix}")
+    image = QImage(str(tmp_path / "rates.png"))
+    assert image.width() >= 2 * 800
+    drawing = (tmp_path / "rates.svg").read_text(encoding="utf-8")
+    assert "Rate GB/s" in drawing
+    assert appearance.text(msg("ui.term.busbw")) in drawing
+    assert ("a source " * 12).strip() in drawing
+    assert still.findChildren(Chart) == []
+
+
 def test_a_drawing_is_made_of_lines_and_not_of_a_picture(chart, tmp_path):
     path = tmp_path / "rates.svg"
     chart.export(path)

@@ -1,3 +1,4 @@
+import math
 from itertools import pairwise
 
 import pytest
@@ -360,6 +361,13 @@ def test_ticks_are_powers_of_two_in_words(chart):
     picture(chart)
     assert "1M" in ticks(chart, "bottom")
     assert not any("e+" in text for text in ticks(chart, "bottom") + ticks(chart, "left"))
+
+
+def test_ticks_are_not_scaled_by_prefixes_of_the_plot(chart, appearance):
+    picture(chart)
+    appearance.choose(THEME, "dark")  # drawn again, a titled axis has a scale for a prefix
+    axis = chart._plot.getPlotItem().getAxis("bottom")
+    assert axis.tickStrings([20 * math.log10(2)], axis.autoSIPrefixScale, 1) == ["1M"]
 
 
 def test_a_chart_has_a_table_twin(chart, appearance):

@@ -6,11 +6,21 @@ alone. Every chart has a table twin, which its context menu copies; the menu sav
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QContextMenuEvent, QFocusEvent, QGuiApplication, QHelpEvent, QKeyEvent, QPaintEvent
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QFocusEvent,
+    QGuiApplication,
+    QHelpEvent,
+    QKeyEvent,
+    QPaintEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QFileDialog, QMenu, QToolTip, QVBoxLayout, QWidget
 
 from gpuplanner.messages import InputError, Message, msg
@@ -20,18 +30,17 @@ from gpuplanner.ui.painting import focus_ring, painter_for
 from gpuplanner.ui.tokens import RADIUS_TAG
 from gpuplanner.ui.widgets import chart_export
 from gpuplanner.ui.widgets.chart_axes import Axis, number_tick, tick_axis
-from gpuplanner.ui.widgets.chart_series import Key, Series, SeriesKind, Style
+from gpuplanner.ui.widgets.chart_drawing import Drawing
+from gpuplanner.ui.widgets.chart_series import Key, Series, Style
 from gpuplanner.ui.widgets.flow import FlowLayout
 from gpuplanner.ui.widgets.label import Label
 
 _SIDES = ("bottom", "left")
 _NEAR = 12.0
 """From how many pixels away a point is meant."""
-_MOST_APART = 12
-_BELOW, _ABOVE = -1.0, 1.0
-"""Bands lie below bars, and levels over them."""
-_GROUP = 0.72
-"""Of a place of an axis with labels, what bars and levels take."""
+_FOCUS_ROOM = 3
+_PAPER_WIDTH, _PAPER_PLOT, _PAPER_MARGIN = 880, 360, 16
+"""Pixels of a saved chart that stands in a narrow card."""
 
 
 class Chart(QWidget):
@@ -64,6 +73,7 @@ class Chart(QWidget):
         self._series: tuple[Series, ...] = ()
         self._still = still
         self._read: int | None = None
+        self._line_width = 1.0
         self._plot: Any = pyqtgraph.PlotWidget(
             axisItems={
                 "bottom": tick_axis(pyqtgraph, "bottom", lambda: self._axes[0]),
@@ -89,7 +99,8 @@ class Chart(QWidget):
         self._keys: list[Key] = []
         self._flow = FlowLayout(self._legend, across=16, down=2)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        beside = _FOCUS_ROOM if still else 0
+        layout.setContentsMargins(beside, beside, beside, beside)
         layout.setSpacing(6)
         layout.addWidget(self._plot, 1)
         layout.addWidget(self._legend)
@@ -97,6 +108,7 @@ class Chart(QWidget):
         self.said.hide()
         layout.addWidget(self.said)
         self.setMinimumHeight(180)
+        self._ring = _FocusRing(self, appearance)
         for signal in (appearance.themeChanged, appearance.languageChanged):
             signal.connect(self._draw)
         self._draw()
@@ -189,20 +201,20 @@ class Chart(QWidget):
             yield series, name, across.said(x) if across.labels else x, y
 
     def export(self, path: Path) -> None:
-        """Write the chart as what the name ends with: .csv, .svg, else a PNG. Says below the chart how it went."""
+        """Write the chart as what the name ends with: .csv, .svg, else a PNG. Says below the chart how it went.
+
+        One in a narrow card is saved as wide as a page, with its title and all that the legend says.
+        """
         self.said.hide()
-        layout = self.layout()
-        if layout is not None:
-            layout.activate()
-        paper, suffix = QColor(self._appearance.tokens.card), path.suffix.lower()
-        if suffix == ".csv":
+        if path.suffix.lower() == ".csv":
             content = self.csv().encode("utf-8-sig")  # the mark lets spreadsheets read Chinese right
-        elif suffix == ".svg":
-            self._symbols_as_paths(wanted=True)
-            content = chart_export.drawing(self, self._appearance.text(self._name), paper)
-            self._symbols_as_paths(wanted=False)
+        elif self._still:
+            paper = self._paper(1.0 if path.suffix.lower() == ".svg" else chart_export.DENSITY)
+            content = paper.drawn(path.suffix)
+            paper.hide()
+            paper.deleteLater()
         else:
-            content = chart_export.picture(self, paper)
+            content = self.drawn(path.suffix)
         try:
             chart_export.write(path, content)
         except InputError as error:
@@ -210,6 +222,37 @@ class Chart(QWidget):
         else:
             self.said.say(msg("ui.chart.saved", file=path.name))
         self.said.show()
+
+    def drawn(self, suffix: str) -> bytes:
+        """The chart as it looks now, as a drawing (".svg") or a picture."""
+        layout = self.layout()
+        if layout is not None:
+            layout.activate()
+        paper = QColor(self._appearance.tokens.card)
+        if suffix.lower() != ".svg":
+            return chart_export.picture(self, paper)
+        self._symbols_as_paths(wanted=True)
+        content = chart_export.drawing(self, self._appearance.text(self._name), paper)
+        self._symbols_as_paths(wanted=False)
+        return content
+
+    def _paper(self, line_width: float) -> "Chart":
+        """The same chart as it is saved: with its title, and with titles on its axes; not on the screen.
+
+        `line_width`: by what the lines are wider, since in a picture they count its pixels.
+        """
+        axes = (replace(axis, untitled=bool(axis.labels)) for axis in self._axes)
+        made = Chart(self._appearance, self._name, *axes, from_zero=self._from_zero, plot_height=_PAPER_PLOT)
+        made._line_width = line_width
+        made.setAttribute(Qt.WidgetAttribute.WA_DontShowOnScreen)
+        layout = made.layout()
+        if isinstance(layout, QVBoxLayout):
+            layout.insertWidget(0, Label(self._appearance, self._name, TextRole.TITLE))
+            layout.setContentsMargins(_PAPER_MARGIN, _PAPER_MARGIN, _PAPER_MARGIN, _PAPER_MARGIN)
+        made.set_series(self._series)
+        made.resize(_PAPER_WIDTH, made.heightForWidth(_PAPER_WIDTH))
+        made.show()
+        return made
 
     def _symbols_as_paths(self, *, wanted: bool) -> None:
         """Symbols are drawn by pyqtgraph as little pictures, which a drawing would hold as such."""
@@ -241,18 +284,18 @@ class Chart(QWidget):
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
-        self.update()
+        self._ring.setVisible(self._still)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
         if self._read is not None:
             self._read_point(None)
-        self.update()
+        self._ring.hide()
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        if self.hasFocus():
-            focus_ring(painter_for(self), QRectF(self.rect()), RADIUS_TAG, self._appearance.tokens.primary)
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._ring.setGeometry(self.rect())
+        self._ring.raise_()
 
     def _read_point(self, at: int | None) -> None:
         """Say a point and ring it; None says nothing any more."""
@@ -284,8 +327,12 @@ class Chart(QWidget):
             self._draw_axis(item.getAxis(side), axis)
         item.showGrid(x=False, y=True, alpha=0.12)
         styles = [Style.of(series, position, self._series, tokens) for position, series in enumerate(self._series)]
+        by_label = bool(self._axes[0].labels)
+        drawing = Drawing(
+            self._pg, self._plot, tokens, self._density(), self._series, by_label=by_label, line_width=self._line_width
+        )
         for series, style in zip(self._series, styles, strict=True):
-            self._draw_series(series, style)
+            drawing.draw(series, style)
         self._show_legend(styles)
         if self._axes[0].labels:
             self._plot.setXRange(-0.6, len(self._axes[0].labels) - 0.4, padding=0)
@@ -294,7 +341,7 @@ class Chart(QWidget):
             self._plot.setYRange(0, top * 1.08 or 1.0, padding=0)
         item.getAxis("left").make_room()
         if self._read is not None:
-            self._ring(*self.table()[self._read][2:])
+            drawing.ring(*self.table()[self._read][2:])
         self.setAccessibleName(self._appearance.text(self._name))
         rows = self.table()
         self.setAccessibleDescription("; ".join(f"{s} {n} {x:g}, {y:g}" for s, n, x, y in rows[:40]))
@@ -311,78 +358,6 @@ class Chart(QWidget):
         title = "" if axis.untitled else f"{said} {axis.unit}".strip()
         if title:
             item.setLabel(title, **{"color": tokens.muted, "font-size": "9pt"})
-
-    def _draw_series(self, series: Series, style: Style) -> None:
-        if self._axes[0].labels and series.kind in {SeriesKind.EXPECTED, SeriesKind.CEILING}:
-            self._draw_levels(series, style)
-            return
-        if style.bar:
-            self._draw_bars(series, style)
-            return
-        tokens, pg = self._appearance.tokens, self._pg
-        if series.low and series.high:
-            edges = [pg.PlotDataItem(series.x, edge, pen=pg.mkPen(None)) for edge in (series.low, series.high)]
-            for edge in edges:
-                self._plot.addItem(edge)
-            self._plot.addItem(pg.FillBetweenItem(*edges, brush=pg.mkBrush(_washed(style.colour))))
-        self._plot.plot(
-            list(series.x),
-            list(series.y),
-            pen=self._pen(style) if style.dash else None,
-            symbol=style.symbol,
-            symbolBrush=style.colour,
-            symbolPen=pg.mkPen(tokens.text if series.emphasised else tokens.card, width=1.5 * self._density()),
-            symbolSize=13 if series.emphasised else 7,
-            antialias=True,
-        )
-
-    def _pen(self, style: Style) -> Any:
-        return self._pg.mkPen(style.colour, width=style.width * self._density(), style=style.dash)
-
-    def _draw_levels(self, series: Series, style: Style) -> None:
-        """What is expected at each place of an axis with labels: a level, with its range as a box."""
-        pg = self._pg
-        # Many places lie so near that their levels are one line.
-        half = (_GROUP if len(series.x) <= _MOST_APART else 1.0) / 2
-        if series.low and series.high:
-            tall = [high - low for low, high in zip(series.low, series.high, strict=True)]
-            box = {"x": list(series.x), "y0": list(series.low), "height": tall, "width": 2 * half}
-            band = pg.BarGraphItem(**box, brush=pg.mkBrush(_washed(style.colour)), pen=pg.mkPen(None))
-            band.setZValue(_BELOW)
-            self._plot.addItem(band)
-        across = [x + end for x in series.x for end in (-half, half)]
-        levels = [y for y in series.y for _ in range(2)]
-        self._draw_pairs(across, levels, self._pen(style))
-
-    def _draw_pairs(self, x: Sequence[float], y: Sequence[float], pen: Any) -> None:
-        """Lines from each odd point to the next one, over all else."""
-        item = self._pg.PlotDataItem(x, y, connect="pairs", pen=pen, antialias=True)
-        item.setZValue(_ABOVE)
-        self._plot.addItem(item)
-
-    def _draw_bars(self, series: Series, style: Style) -> None:
-        """A bar at each place; several such series share the place. A range is a line on the bar."""
-        pg, tokens = self._pg, self._appearance.tokens
-        others = [each for each in self._series if each.kind is SeriesKind.BARS]
-        places, widths = [], []
-        for x in series.x:
-            beside = [each for each in others if x in each.x]
-            widths.append(_GROUP * 0.8 / len(beside))
-            places.append(x + (beside.index(series) - (len(beside) - 1) / 2) * widths[-1])
-        wide = [0.86 * width for width in widths]
-        brush = pg.mkBrush(style.colour)
-        self._plot.addItem(
-            pg.BarGraphItem(x=places, height=list(series.y), width=wide, brush=brush, pen=pg.mkPen(None))
-        )
-        if series.low and series.high:
-            ends = [end for pair in zip(series.low, series.high, strict=True) for end in pair]
-            twice = [place for place in places for _ in range(2)]
-            self._draw_pairs(twice, ends, pg.mkPen(tokens.text, width=1.5 * self._density()))
-
-    def _ring(self, x: float, y: float) -> None:
-        """A ring around the point that is read."""
-        pen = self._pg.mkPen(self._appearance.tokens.primary, width=2 * self._density())
-        self._plot.plot([x], [y], pen=None, symbol="o", symbolSize=15, symbolBrush=None, symbolPen=pen, antialias=True)
 
     def _density(self) -> float:
         """Pens of pyqtgraph count device pixels, and would look thin on a dense screen."""
@@ -407,8 +382,14 @@ class Chart(QWidget):
         self._legend.setVisible(bool(self._keys))
 
 
-def _washed(colour: QColor) -> QColor:
-    """The colour of a band in which a line of this colour lies."""
-    washed = QColor(colour)
-    washed.setAlphaF(0.18)
-    return washed
+class _FocusRing(QWidget):
+    """The ring of the focus around a chart, over the plot, which would hide one that the chart paints itself."""
+
+    def __init__(self, chart: Chart, appearance: Appearance) -> None:
+        super().__init__(chart)
+        self._appearance = appearance
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        focus_ring(painter_for(self), QRectF(self.rect()), RADIUS_TAG, self._appearance.tokens.primary)

@@ -101,7 +101,8 @@ def tick_axis(pg: Any, side: str, now: Callable[[], Axis]) -> Any:
         def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
             if self.logMode:
                 return self.logTickStrings(values, scale, spacing)
-            words = [now().said(value * scale) for value in values]
+            # Not by the scale of the axis: that is of prefixes that pyqtgraph would put before units.
+            words = [now().said(value) for value in values]
             if not now().labels:
                 return words
             low, high = self.range
@@ -120,7 +121,7 @@ def tick_axis(pg: Any, side: str, now: Callable[[], Axis]) -> Any:
             return [(float(step), [float(at) for at in range(0, len(labels), step) if low <= at <= high])]
 
         def logTickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-            return [now().said(10.0**value * scale) for value in values]
+            return [now().said(10.0**value) for value in values]
 
         def logTickValues(self, low: float, high: float, size: float, levels: Any) -> list[tuple[float, list[float]]]:
             if not now().is_bytes:

@@ -16,7 +16,7 @@ from gpuplanner.messages import InputError, for_spreadsheet, msg
 
 Paint: TypeAlias = Callable[[QPainter], object]
 FILTERS = {".png": "PNG (*.png)", ".svg": "SVG (*.svg)", ".csv": "CSV (*.csv)"}
-_DENSITY = 2
+DENSITY = 2
 """Pixels of a picture for one of the window, so that it is sharp in print."""
 _NAME_LETTERS = 60
 _INSIDE = QWidget.RenderFlag.DrawChildren
@@ -60,8 +60,8 @@ def _rendering(widget: QWidget) -> Paint:
 
 def painted_picture(size: QSize, paper: QColor, paint: Paint) -> bytes:
     """What `paint` draws on paper of a size, in pixels of the window, as PNG."""
-    image = QImage(size * _DENSITY, QImage.Format.Format_RGB32)
-    image.setDevicePixelRatio(_DENSITY)
+    image = QImage(size * DENSITY, QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(DENSITY)
     image.fill(paper)
     painter = QPainter(image)
     paint(painter)
