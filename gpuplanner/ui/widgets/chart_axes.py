@@ -83,10 +83,9 @@ def tick_axis(pg: Any, side: str, now: Callable[[], Axis]) -> Any:
 
     class TickAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         def boundingRect(self) -> QRectF:
-            # With a grid the words at both ends would be left out.
-            beyond = (0, _BEYOND) if side == "left" else (_BEYOND, 0)
+            # With a grid the words at the ends would be left out; in the corner those of both axes would touch.
             inside: QRectF = super().boundingRect()
-            return inside.adjusted(-beyond[0], -beyond[1], *beyond)
+            return inside.adjusted(0, -_BEYOND, 0, _BEYOND) if side == "left" else inside.adjusted(0, 0, _BEYOND, 0)
 
         def make_room(self) -> None:
             """Be as wide as the longest word: one that does not fit is left out and never makes the axis wider."""
@@ -106,8 +105,11 @@ def tick_axis(pg: Any, side: str, now: Callable[[], Axis]) -> Any:
             if not now().labels:
                 return words
             low, high = self.range
-            room = spacing * self.geometry().width() / max(high - low, 1e-9) - _BETWEEN
-            return [self._metrics().elidedText(word, Qt.TextElideMode.ElideRight, max(room, 0.0)) for word in words]
+            apart = spacing * self.geometry().width() / max(high - low, 1e-9)
+            if apart < _SHORTENED_FROM:
+                return words
+            room, metrics = apart - _BETWEEN, self._metrics()
+            return [metrics.elidedText(word, Qt.TextElideMode.ElideRight, room) for word in words]
 
         def _metrics(self) -> QFontMetricsF:
             return QFontMetricsF(self.style["tickFont"] or QFont())
