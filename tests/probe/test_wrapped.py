@@ -128,3 +128,9 @@ def test_decimal_commas_say_the_same(file: str) -> None:
     text = re.sub(r"(?<=\d)\.(?=\d)", ",", (DATA / file).read_text(encoding="utf-8"))
     assert "," in text
     assert said(inspect(Output.of(text, file))) == EXPECTED[file]
+
+
+def test_a_problem_names_its_line_of_the_page() -> None:
+    log = "NVSMI LOG\nDriver Version : 550.1\nAttached GPUs : 2\nGPU 00000000:1B:00.0\n    Product Name : NVIDIA A40"
+    inspection = inspect(Output.of(f"Two lines\nof prose\n```\n{log}\n```\n", "page"))
+    assert [(problem.line, problem.message.id) for problem in inspection.problems] == [(8, "probe.nvidia.fewer_gpus")]

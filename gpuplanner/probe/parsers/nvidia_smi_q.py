@@ -132,7 +132,7 @@ class _Log:
         for head, attached, trees in zip(self._heads, self._attached, self._gpus, strict=True):
             whole_list = attached == len(trees)
             if attached is not None and attached > len(trees):
-                at = len(self._output.lines)
+                at = self._output.lines[-1].number
                 problems.append(Problem(at, msg("probe.nvidia.fewer_gpus", attached=attached, found=len(trees))))
             for index, tree in enumerate(trees):
                 gpu, parts, running = tree.made(index if whole_list else None, head)
