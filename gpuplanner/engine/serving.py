@@ -11,7 +11,7 @@ from gpuplanner.catalog.architecture import ModelArchitecture, Role
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.catalog.entries import Gpu
 from gpuplanner.engine.estimate import Estimate, Fit, Memory, Part, Phase, Way
-from gpuplanner.engine.formulas import kv_cache, serving_pool, serving_time
+from gpuplanner.engine.formulas import kv_cache, serving_pool, serving_requests
 from gpuplanner.engine.formulas.elementwise import Number, maximum
 from gpuplanner.engine.formulas.gpu_memory import phase_bytes
 from gpuplanner.engine.limit_shares import limit_shares
@@ -265,7 +265,7 @@ def _room(
 def _rates(result: ServingNumbers, load: LoadNumbers, spreads: Spreads, let_in: float) -> dict[str, Figure]:
     """Times and throughput of a server that runs and keeps up."""
     first, token = time_figure(result.ttft_s, spreads.first_token), time_figure(result.tpot_s, spreads.token)
-    answered = serving_time.request_seconds(result.ttft_s, result.tpot_s, load.output_tokens)
+    answered = serving_requests.request_seconds(result.ttft_s, result.tpot_s, load.output_tokens)
     return {
         "ttft_s": first,
         "tpot_s": token,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
-from gpuplanner.engine.formulas import disaggregation, serving_pool, serving_time
+from gpuplanner.engine.formulas import disaggregation, serving_pool, serving_requests
 from gpuplanner.engine.formulas.collectives import network_send_seconds, send_seconds
 from gpuplanner.engine.formulas.elementwise import Condition, Number, maximum, minimum, where
 from gpuplanner.engine.serving_inputs import GpuNumbers, WayNumbers
@@ -138,7 +138,7 @@ def balanced(
     first = disaggregation.first_token_apart_seconds(alone_s, ahead, transfer_s, request_s)
     if asked_per_s is None:
         under_way = where(under_way >= clients * SERVED, clients, under_way)
-        first = serving_time.answered_seconds(first, serving_time.waiting_seconds(clients, under_way, rate))
+        first = serving_requests.answered_seconds(first, serving_requests.waiting_seconds(clients, under_way, rate))
     prompts = disaggregation.prompts_on_worker(rate, alone_s, transfer_s, readers)
     apart = ApartNumbers(readers, answering, transfer_bytes, transfer_s, prompts, load, under_way)
     return Balanced(busy, step, rate, first, saturated, apart)

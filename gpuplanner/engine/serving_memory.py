@@ -6,7 +6,7 @@ Pure arithmetic on floats or arrays; the formulas stand in `formulas/`.
 from dataclasses import dataclass, replace
 from math import inf
 
-from gpuplanner.engine.formulas import kv_cache, moe, serving_pool, serving_time, speculation, weights
+from gpuplanner.engine.formulas import kv_cache, moe, serving_pool, serving_requests, speculation, weights
 from gpuplanner.engine.formulas.elementwise import Condition, Number, always, maximum, minimum, where
 from gpuplanner.engine.serving_inputs import (
     CacheLayers,
@@ -83,7 +83,7 @@ def memory_numbers(
     kept = stage
     if not not_offloaded(server):
         kept = weights.gpu_layers(stage, host_share(model, server, way, server.computes_on_host))
-    context = serving_time.mean_context_tokens(load.input_tokens, load.output_tokens)
+    context = serving_requests.mean_context_tokens(load.input_tokens, load.output_tokens)
     reserved = reserved_sequence_bytes(model, server, way, kept, load.max_length)
     return MemoryNumbers(
         weight_bytes=weight,

@@ -20,7 +20,7 @@ without end. Concurrency and request rate are those of all replicas together.
 from dataclasses import dataclass, replace
 from math import inf
 
-from gpuplanner.engine.formulas import disaggregation, serving_pool, serving_time, serving_waiting
+from gpuplanner.engine.formulas import disaggregation, serving_pool, serving_requests, serving_time, serving_waiting
 from gpuplanner.engine.formulas.elementwise import Condition, Number, always, maximum, minimum, where
 from gpuplanner.engine.serving_apart import ApartNumbers, balanced, transfer_seconds
 from gpuplanner.engine.serving_exchange import GroupReach, group_reach, with_exchange_curve
@@ -135,8 +135,8 @@ def _closed(parts: _Parts, memory: MemoryNumbers, places: Number, fits: Number) 
     offered = maximum(load.concurrency / way.replicas, 1.0)
     resident = serving_pool.resident_sequences(offered, most_sequences(server, way), fits)
     work = _work(parts, resident)
-    cycle = serving_time.cycle_seconds(resident, work.share_s, load.output_tokens, work.step.total_s)
-    rate = serving_time.requests_per_second(resident, cycle)
+    cycle = serving_requests.cycle_seconds(resident, work.share_s, load.output_tokens, work.step.total_s)
+    rate = serving_requests.requests_per_second(resident, cycle)
     together = serving_waiting.burst_prompts(
         server.max_batched_tokens, _prompt(load), resident, server.static_batches, way.attention_ranks
     )
@@ -154,7 +154,7 @@ def _closed(parts: _Parts, memory: MemoryNumbers, places: Number, fits: Number) 
         work.step.total_s,
         server.convoy_prompts,
     )
-    first = serving_time.first_token_seconds(
+    first = serving_requests.first_token_seconds(
         _started(parts, work.alone_s, maximum(work.passes, 1.0)),
         work.step.whole_s,
         server.request_s,
@@ -163,9 +163,9 @@ def _closed(parts: _Parts, memory: MemoryNumbers, places: Number, fits: Number) 
         line_s,
         work.passes,
     )
-    waits = serving_time.waiting_seconds(offered, resident, rate)
-    ttft = serving_time.answered_seconds(first, waits + _balancing(server, way, work, rate))
-    tpot = serving_time.token_seconds(
+    waits = serving_requests.waiting_seconds(offered, resident, rate)
+    ttft = serving_requests.answered_seconds(first, waits + _balancing(server, way, work, rate))
+    tpot = serving_requests.token_seconds(
         work.step.total_s, ahead, resident, work.share_s, load.output_tokens, server.burst_share, cost
     )
     never = resident < 0
@@ -180,7 +180,7 @@ def _open(parts: _Parts, memory: MemoryNumbers, places: Number, rate: Number) ->
     capacity = minimum(capacity, MOST_BUSY / work.share_s)
     saturated = rate >= capacity
     served = minimum(rate, capacity)
-    first = serving_time.first_token_seconds_at_rate(
+    first = serving_requests.first_token_seconds_at_rate(
         _started(parts, work.alone_s, maximum(work.passes, 1.0)),
         work.step.whole_s,
         server.request_s,
@@ -188,8 +188,8 @@ def _open(parts: _Parts, memory: MemoryNumbers, places: Number, rate: Number) ->
         served,
         work.share_s,
     )
-    first = serving_time.answered_seconds(first, _balancing(server, parts[4], work, served))
-    tpot = serving_time.token_seconds_at_rate(work.step.total_s, served, work.share_s)
+    first = serving_requests.answered_seconds(first, _balancing(server, parts[4], work, served))
+    tpot = serving_requests.token_seconds_at_rate(work.step.total_s, served, work.share_s)
     return _result(parts, memory, places, resident, work, first, tpot, served, saturated)
 
 
@@ -215,7 +215,7 @@ def _apart(parts: _Parts, memory: MemoryNumbers, places: Number) -> ServingNumbe
     prompt = maximum(load.input_tokens - load.prefix_tokens, 1.0)
     together = load.output_tokens * maximum(server.max_batched_tokens / prompt, 1.0)
     stages = 1.0 + (way.pipeline_parallel - 1.0) * server.stages_overlap
-    context = serving_time.mean_context_tokens(load.input_tokens, load.output_tokens)
+    context = serving_requests.mean_context_tokens(load.input_tokens, load.output_tokens)
     readers, own = way.reading, None
     if readers is not way:
         own = memory_numbers(model, gpu, server, load, readers)
@@ -233,8 +233,8 @@ def _apart(parts: _Parts, memory: MemoryNumbers, places: Number) -> ServingNumbe
     full, full_passes, _ = prompt_passes(
         model, gpu, reading, readers, reach, prompt, load.prefix_tokens, together, load.output_tokens
     )
-    alone_s = serving_time.pipelined_prefill_seconds(lone, passes, stages)
-    share_s = serving_time.prefill_share_seconds(full.total_s, full_passes, together, stages)
+    alone_s = serving_requests.pipelined_prefill_seconds(lone, passes, stages)
+    share_s = serving_requests.prefill_share_seconds(full.total_s, full_passes, together, stages)
     sent = sequence_bytes(model, way, memory.cache_layers, load.input_tokens)
     if own is not None:
         sent = maximum(sent, sequence_bytes(model, readers, own.cache_layers, load.input_tokens))
@@ -255,8 +255,8 @@ def _apart(parts: _Parts, memory: MemoryNumbers, places: Number) -> ServingNumbe
         ttft_s=found.first_s,
         tpot_s=found.step.total_s,
         request_per_s=found.rate,
-        output_tokens_per_s=serving_time.output_tokens_per_second(found.rate, load.output_tokens),
-        prefill_tokens_per_s=serving_time.prefill_tokens_per_second(prompt / minimum(passes, 1.0), alone_s),
+        output_tokens_per_s=serving_requests.output_tokens_per_second(found.rate, load.output_tokens),
+        prefill_tokens_per_s=serving_requests.prefill_tokens_per_second(prompt / minimum(passes, 1.0), alone_s),
         saturated=found.saturated,
         apart=replace(found.apart, reader_memory=own),
     )
@@ -268,12 +268,12 @@ def _resident_at_rate(parts: _Parts, places: Number, rate: Number) -> tuple[Numb
 
     def excess(sequences: Number) -> Number:
         work = _work(parts, maximum(sequences, 1.0))
-        stay = serving_time.sequences_of_rate(rate, sequences, work.share_s, load.output_tokens, work.step.total_s)
+        stay = serving_requests.sequences_of_rate(rate, sequences, work.share_s, load.output_tokens, work.step.total_s)
         return stay - sequences
 
     full = _work(parts, places)
-    capacity = serving_time.requests_per_second(
-        places, serving_time.cycle_seconds(places, full.share_s, load.output_tokens, full.step.total_s)
+    capacity = serving_requests.requests_per_second(
+        places, serving_requests.cycle_seconds(places, full.share_s, load.output_tokens, full.step.total_s)
     )
     low: Number = 0.0 * places
     high = places
@@ -293,11 +293,11 @@ def _work(parts: _Parts, sequences: Number) -> _Work:
     prefill, passes, lone = prompt_passes(
         model, gpu, server, way, group, prompt, load.prefix_tokens, sequences, load.output_tokens
     )
-    context = serving_time.mean_context_tokens(load.input_tokens, load.output_tokens)
+    context = serving_requests.mean_context_tokens(load.input_tokens, load.output_tokens)
     step = decode_step(model, gpu, server, way, group, sequences, context)
     stages = 1.0 + (way.pipeline_parallel - 1.0) * server.stages_overlap
-    alone = serving_time.pipelined_prefill_seconds(lone, passes, stages)
-    share = serving_time.prefill_share_seconds(prefill.total_s, passes, sequences, stages)
+    alone = serving_requests.pipelined_prefill_seconds(lone, passes, stages)
+    share = serving_requests.prefill_share_seconds(prefill.total_s, passes, sequences, stages)
     return _Work(step, prefill, alone, share, passes)
 
 
@@ -320,7 +320,7 @@ def _result(
     load, way = parts[3], parts[4]
     prompt = _prompt(load)
     clients = load.concurrency if load.request_per_s is None else inf
-    requests = serving_time.all_requests_per_second(rate, way.replicas, clients)
+    requests = serving_requests.all_requests_per_second(rate, way.replicas, clients)
     return ServingNumbers(
         memory=memory,
         places=places,
@@ -331,7 +331,9 @@ def _result(
         ttft_s=ttft,
         tpot_s=tpot,
         request_per_s=requests,
-        output_tokens_per_s=serving_time.output_tokens_per_second(requests, load.output_tokens),
-        prefill_tokens_per_s=serving_time.prefill_tokens_per_second(prompt / minimum(work.passes, 1.0), work.alone_s),
+        output_tokens_per_s=serving_requests.output_tokens_per_second(requests, load.output_tokens),
+        prefill_tokens_per_s=serving_requests.prefill_tokens_per_second(
+            prompt / minimum(work.passes, 1.0), work.alone_s
+        ),
         saturated=saturated,
     )

@@ -9,7 +9,7 @@ from gpuplanner.catalog.catalog import Catalog
 from gpuplanner.catalog.efficiency import Efficiencies
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.engine.estimating import estimate
-from gpuplanner.engine.formulas import serving_time, serving_waiting
+from gpuplanner.engine.formulas import serving_requests, serving_time, serving_waiting
 from gpuplanner.engine.machines import machine_of
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import MachineChoice, Plan
@@ -63,10 +63,10 @@ def test_times_of_seldom_requests_are_those_of_one_alone(
 def test_below_one_request_at_work_there_are_no_others(sequences: float) -> None:
     ahead = serving_waiting.prompts_ahead(0.05, sequences, 1.0, 1.0, 5.0, 1.0, 0.02, 1.0)
     assert ahead == pytest.approx(0.0)
-    assert serving_time.token_seconds(0.02, ahead, sequences, 5.0, 1.0, 0.05, 1.0) == 0.02
-    assert serving_time.first_token_seconds(0.5, 0.02, 0.01, ahead, sequences, 5.0, 1.0) == pytest.approx(0.51)
+    assert serving_requests.token_seconds(0.02, ahead, sequences, 5.0, 1.0, 0.05, 1.0) == 0.02
+    assert serving_requests.first_token_seconds(0.5, 0.02, 0.01, ahead, sequences, 5.0, 1.0) == pytest.approx(0.51)
     assert serving_time.prefill_rows(8192.0, 100.0, sequences, 1.0, 1.0) == 100.0
-    assert serving_time.waiting_seconds(sequences, 1.0, 2.0) == 0.0
+    assert serving_requests.waiting_seconds(sequences, 1.0, 2.0) == 0.0
 
 
 @pytest.mark.parametrize(("gpu", "gpus", "rate"), [("nvidia-h200-sxm-141gb", 2, 16.0), ("nvidia-l40s", 8, 8.0)])

@@ -9,7 +9,7 @@ from gpuplanner.engine.answers.verdicts import verdict_cell
 from gpuplanner.engine.answers.working import worked
 from gpuplanner.engine.estimate import Estimate
 from gpuplanner.engine.formulas.cost import usd_per_mtoken
-from gpuplanner.engine.formulas.serving_time import output_tokens_per_second
+from gpuplanner.engine.formulas.serving_requests import output_tokens_per_second
 from gpuplanner.engine.machines import with_nodes
 from gpuplanner.figures import Figure
 from gpuplanner.messages import InputError, Message, msg

@@ -7,21 +7,14 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from gpuplanner.catalog.architecture import Attention, AttentionKind, LayerGroup, Mlp, ModelArchitecture
+from gpuplanner.catalog.architecture import ModelArchitecture
 from gpuplanner.catalog.entries import Gpu, GpuProperty
-from gpuplanner.catalog.parameters import (
-    attention_parameters,
-    cache_elements,
-    embedding_parameters,
-    gated_mlp_parameters,
-    mixture_parameters,
-    plain_mlp_parameters,
-)
 from gpuplanner.engine.links import pcie_bytes_per_s
 from gpuplanner.engine.machine import Host, Machine, Topology
 from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.engine.validation.cells import count, needed, positive
 from gpuplanner.engine.validation.rows import Row, ValidationContext
+from gpuplanner.engine.validation.training_models import model_of_row
 from gpuplanner.facts import Fact, Known, Source
 from gpuplanner.messages import InputError, msg
 from gpuplanner.units import GB, GIB, Unit
@@ -85,8 +78,6 @@ FIRST_OVERLAPPED_YEAR = 2023
 AUDITED_CHUNKS = 6
 """Chunks of a pipeline stage in MLPerf submissions of GPT-3, whose large runs have few micro-batches a rank."""
 DEFAULT_NETWORK = 25 * GB
-WIDTH_PER_LAYER, USUAL_HEAD, USUAL_VOCABULARY = 128, 128, 51_200
-"""The shape of a GPT where a row gives its parameters only: the proportions of GPT-3 and of most models after it."""
 MEASURED_MEMORY = {GpuProperty.MEMORY_REPORTED_BYTES, GpuProperty.MEMORY_USABLE_BYTES}
 MEAN_LENGTH = re.compile(r"mean ~?(\d{1,7}) tok")
 
@@ -114,7 +105,7 @@ def placed(row: Row, context: ValidationContext) -> PlacedRow:
     method = METHODS.get(row.text("kind"))
     if method is None:
         raise InputError(msg("validation.unknown_value", column="kind", text=row.text("kind")[:40]))
-    model = _model(row, context)
+    model = model_of_row(row, context)
     gpus = count(row, "n_gpus", MOST_GPUS) or 1
     machine = _machine(row, gpu, gpus)
     workload = _workload(row, model, method, gpus, gpu)
@@ -327,101 +318,3 @@ def _data_parallel(row: Row, workload: Training, gpus: int) -> int | None:
         return None
     ranks = workload.global_batch // accumulation
     return ranks if ranks and gpus % ranks == 0 else None
-
-
-def states_shape(row: Row, context: ValidationContext) -> bool:
-    """Whether a row tells the shape of its model, by sizes or by name; else a usual one is taken."""
-    return _told_model(row, context) is not None
-
-
-def _model(row: Row, context: ValidationContext) -> ModelArchitecture:
-    """From the row's sizes; where they lack, by its name; else a plain GPT of as many parameters."""
-    found = _told_model(row, context)
-    if found is not None:
-        return found
-    parameters = positive(row, "params_b")
-    if _latent(row) or parameters is None:
-        raise InputError(msg("validation.no_sizes", model=row.text("model")[:60]))
-    return _from_sizes(row, *_usual_shape(parameters * 1e9))
-
-
-def _told_model(row: Row, context: ValidationContext) -> ModelArchitecture | None:
-    hidden, parameters = count(row, "hidden"), positive(row, "params_b")
-    layers = count(row, "n_layers") or (hidden and parameters and round(parameters * 1e9 / (12 * hidden**2)))
-    if not _latent(row) and layers and hidden:
-        return _from_sizes(row, layers, hidden)
-    try:
-        return context.names.model(row.text("model")).architecture
-    except InputError:
-        return None
-
-
-def _latent(row: Row) -> bool:
-    return "mla" in row.text("notes").lower()
-
-
-def _usual_shape(parameters: float) -> tuple[int, int]:
-    """Layers and hidden size of a GPT with 12 · layers · hidden² parameters and 128 units of width for each layer."""
-    hidden = round((parameters * WIDTH_PER_LAYER / 12) ** (1 / 3) / 128) * 128 or 128
-    return max(round(parameters / (12 * hidden**2)), 1), hidden
-
-
-def _from_sizes(row: Row, layers: int, hidden: int) -> ModelArchitecture:
-    heads = count(row, "n_heads") or max(hidden // USUAL_HEAD, 1)
-    kv_heads = count(row, "n_kv_heads") or heads
-    size = count(row, "head_dim") or hidden // heads
-    gated = row.text("gated_mlp") == "1"
-    width = count(row, "ffn") or hidden * (8 if gated else 12) // 3
-    vocabulary = count(row, "vocab") or USUAL_VOCABULARY
-    mlp = _mlp(row, hidden, width, gated)
-    attention = Attention(
-        kind=AttentionKind.FULL,
-        heads=heads,
-        kv_heads=kv_heads,
-        head_dim=size,
-        value_head_dim=size,
-        cache_elements_per_token=cache_elements(kv_heads, size, size),
-        cache_shards=kv_heads,
-        parameters=attention_parameters(hidden, heads, kv_heads, size, size),
-    )
-    table = embedding_parameters(vocabulary, hidden)
-    tied = row.text("tied_embeddings") == "1"
-    return ModelArchitecture(
-        name=row.text("model"),
-        family="",
-        hidden=hidden,
-        vocabulary=vocabulary,
-        groups=(LayerGroup(count=layers, attention=attention, mlp=mlp, norm_parameters=2 * hidden),),
-        tied_embeddings=tied,
-        embedding_parameters=table,
-        head_parameters=0 if tied else table,
-        final_norm_parameters=hidden,
-    )
-
-
-def _mlp(row: Row, hidden: int, width: int, gated: bool) -> Mlp:
-    parameters = gated_mlp_parameters if gated else plain_mlp_parameters
-    experts = count(row, "n_experts") or 0
-    if not experts:
-        return Mlp(
-            intermediate=width,
-            gated=gated,
-            parameters=parameters(hidden, width),
-            active_parameters=parameters(hidden, width),
-        )
-    inner = count(row, "moe_ffn") or width
-    chosen = count(row, "experts_top_k") or 1
-    shared = int(row.number("n_shared_experts") or 0)
-    one, router = parameters(hidden, inner), hidden * experts
-    return Mlp(
-        intermediate=inner,
-        gated=gated,
-        experts=experts,
-        experts_per_token=chosen,
-        shared_intermediate=shared * inner,
-        expert_parameters=one,
-        shared_parameters=shared * one,
-        parameters=mixture_parameters(experts, one, shared * one, router),
-        active_parameters=mixture_parameters(chosen, one, shared * one, router),
-        unquantised_parameters=router,
-    )

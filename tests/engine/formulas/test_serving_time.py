@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuplanner.engine.formulas import serving_requests as requests
 from gpuplanner.engine.formulas import serving_time as f
 from gpuplanner.engine.formulas import serving_waiting as w
 
@@ -32,47 +33,47 @@ def test_the_order_of_work_moves_waiting_but_loses_none(sequences, prefill, step
     together = 1.0 + filled * (sequences - 1.0)
     ahead = w.prompts_ahead(burst, sequences, together, 1.0, prefill, output, step, convoy)
     ahead = min(ahead, sequences - 1.0)
-    first = f.first_token_seconds(prefill, 0.0, 0.0, ahead, sequences, prefill, 1.0)
-    rest = f.token_seconds(step, ahead, sequences, prefill, output, burst, 1.0) * output
-    assert first + rest == pytest.approx(f.cycle_seconds(sequences, prefill, output, step), rel=1e-9)
+    first = requests.first_token_seconds(prefill, 0.0, 0.0, ahead, sequences, prefill, 1.0)
+    rest = requests.token_seconds(step, ahead, sequences, prefill, output, burst, 1.0) * output
+    assert first + rest == pytest.approx(requests.cycle_seconds(sequences, prefill, output, step), rel=1e-9)
 
 
 def test_a_single_request_waits_for_nobody():
     ahead = w.prompts_ahead(0.4, 1.0, 1.0, 1.0, 0.2, 100.0, 0.02, 2.0)
     assert ahead == pytest.approx(0.0)
-    assert f.first_token_seconds(0.2, 0.05, 0.01, ahead, 1.0, 0.2, 1.0) == pytest.approx(0.21)
-    assert f.token_seconds(0.02, ahead, 1.0, 0.2, 100.0, 0.4, 1.0) == pytest.approx(0.02)
+    assert requests.first_token_seconds(0.2, 0.05, 0.01, ahead, 1.0, 0.2, 1.0) == pytest.approx(0.21)
+    assert requests.token_seconds(0.02, ahead, 1.0, 0.2, 100.0, 0.4, 1.0) == pytest.approx(0.02)
 
 
 def test_who_does_not_fit_waits():
-    assert f.waiting_seconds(8.0, 8.0, 4.0) == 0
-    assert f.waiting_seconds(12.0, 8.0, 4.0) == 1
-    assert f.answered_seconds(0.5, 1.0) == 1.5
+    assert requests.waiting_seconds(8.0, 8.0, 4.0) == 0
+    assert requests.waiting_seconds(12.0, 8.0, 4.0) == 1
+    assert requests.answered_seconds(0.5, 1.0) == 1.5
 
 
 @given(st.floats(1, 100), TIMES, st.floats(1, 1000), TIMES)
 def test_rate_times_stay_is_the_number_at_work(sequences, prefill, output, step):
-    cycle = f.cycle_seconds(sequences, prefill, output, step)
-    rate = f.requests_per_second(sequences, cycle)
-    assert f.sequences_of_rate(rate, sequences, prefill, output, step) == pytest.approx(sequences)
+    cycle = requests.cycle_seconds(sequences, prefill, output, step)
+    rate = requests.requests_per_second(sequences, cycle)
+    assert requests.sequences_of_rate(rate, sequences, prefill, output, step) == pytest.approx(sequences)
 
 
 def test_at_a_low_rate_a_request_is_alone():
-    assert f.token_seconds_at_rate(0.02, 0.0, 0.5) == 0.02
-    assert f.first_token_seconds_at_rate(0.5, 0.02, 0.0, 0.0, 0.0, 0.5) == 0.5
+    assert requests.token_seconds_at_rate(0.02, 0.0, 0.5) == 0.02
+    assert requests.first_token_seconds_at_rate(0.5, 0.02, 0.0, 0.0, 0.0, 0.5) == 0.5
 
 
 def test_waiting_grows_with_the_load_on_the_prompts():
-    waits = [f.first_token_seconds_at_rate(0.1, 0.0, 0.0, 0.0, rate, 0.1) for rate in (0.1, 5.0, 9.0, 9.9)]
+    waits = [requests.first_token_seconds_at_rate(0.1, 0.0, 0.0, 0.0, rate, 0.1) for rate in (0.1, 5.0, 9.0, 9.9)]
     assert waits == sorted(waits)
     assert waits[-1] > 40 * waits[0]
 
 
 def test_chunks_fill_a_pipeline():
-    assert f.pipelined_prefill_seconds(8.0, 1.0, 4.0) == 8
-    assert f.pipelined_prefill_seconds(8.0, 8.0, 4.0) == pytest.approx(8 * 11 / 32)
-    assert f.prefill_share_seconds(8.0, 1.0, 16.0, 4.0) == 2
-    assert f.prefill_share_seconds(8.0, 1.0, 1.0, 4.0) == 8
+    assert requests.pipelined_prefill_seconds(8.0, 1.0, 4.0) == 8
+    assert requests.pipelined_prefill_seconds(8.0, 8.0, 4.0) == pytest.approx(8 * 11 / 32)
+    assert requests.prefill_share_seconds(8.0, 1.0, 16.0, 4.0) == 2
+    assert requests.prefill_share_seconds(8.0, 1.0, 1.0, 4.0) == 8
 
 
 def test_short_prompts_share_a_pass_when_many_requests_come():
@@ -97,8 +98,8 @@ def test_stages_see_a_part_of_the_batch_or_all_of_it():
 
 
 def test_the_first_token_is_told_apart_from_the_others():
-    assert f.request_seconds(0.5, 0.02, 101.0) == 2.5
-    assert f.request_seconds(0.5, 0.02, 1.0) == 0.5
+    assert requests.request_seconds(0.5, 0.02, 101.0) == 2.5
+    assert requests.request_seconds(0.5, 0.02, 1.0) == 0.5
 
 
 def test_parts_that_overlap_show_once():
@@ -112,22 +113,22 @@ def test_amounts():
     assert f.hidden_bytes(10.0, 100.0, 2.0) == 2000
     assert f.traffic_bytes(10.0, 80.0, 20.0, 0.0, 4.0, 1.0) == 400
     assert f.traffic_bytes(10.0, 80.0, 20.0, 64.0, 4.0, 8.0) == 480
-    assert f.output_tokens_per_second(2.0, 100.0) == 200
-    assert f.all_requests_per_second(2.0, 3.0, 50.0) == 6
-    assert f.all_requests_per_second(2.0, 3.0, 1.0) == 2
-    assert f.prefill_tokens_per_second(1000.0, 0.5) == 2000
-    assert f.mean_context_tokens(1000.0, 200.0) == 1100
+    assert requests.output_tokens_per_second(2.0, 100.0) == 200
+    assert requests.all_requests_per_second(2.0, 3.0, 50.0) == 6
+    assert requests.all_requests_per_second(2.0, 3.0, 1.0) == 2
+    assert requests.prefill_tokens_per_second(1000.0, 0.5) == 2000
+    assert requests.mean_context_tokens(1000.0, 200.0) == 1100
 
 
 def test_arrays_give_what_floats_give():
     sequences = np.array([1.0, 7.0, 300.0])
-    many = f.first_token_seconds(0.1, 0.02, 0.01, 0.3, sequences, 0.1, 1.0)
-    each = [f.first_token_seconds(0.1, 0.02, 0.01, 0.3, float(n), 0.1, 1.0) for n in sequences]
+    many = requests.first_token_seconds(0.1, 0.02, 0.01, 0.3, sequences, 0.1, 1.0)
+    each = [requests.first_token_seconds(0.1, 0.02, 0.01, 0.3, float(n), 0.1, 1.0) for n in sequences]
     assert list(np.asarray(many)) == each
     many = w.prompts_ahead(0.3, sequences, 1.0, 1.0, 0.1, 100.0, 0.01, 1.0)
     each = [w.prompts_ahead(0.3, float(n), 1.0, 1.0, 0.1, 100.0, 0.01, 1.0) for n in sequences]
     assert list(np.asarray(many)) == each
-    assert f.waiting_seconds(inf, 8.0, 4.0) == inf
+    assert requests.waiting_seconds(inf, 8.0, 4.0) == inf
 
 
 def test_a_fixed_batch_of_prompts_is_one_pass_that_all_of_it_waits_for():
@@ -135,14 +136,14 @@ def test_a_fixed_batch_of_prompts_is_one_pass_that_all_of_it_waits_for():
     rows = f.prefill_rows(8192.0, 128.0, 16.0, 2048.0, 1.0)
     assert rows == 16 * 128
     passes = f.prefill_passes(128.0, rows)
-    whole = f.pipelined_prefill_seconds(0.01, passes, 1.0)
+    whole = requests.pipelined_prefill_seconds(0.01, passes, 1.0)
     assert whole == pytest.approx(0.16)
-    share = f.prefill_share_seconds(0.01, passes, 16.0, 1.0)
+    share = requests.prefill_share_seconds(0.01, passes, 16.0, 1.0)
     ahead = w.prompts_ahead(1.0, 16.0, 1.0, 1.0, share, 2048.0, 0.01, 0.0)
-    assert f.first_token_seconds(whole, 0.0, 0.0, ahead, 16.0, share, passes) == pytest.approx(0.16)
+    assert requests.first_token_seconds(whole, 0.0, 0.0, ahead, 16.0, share, passes) == pytest.approx(0.16)
     chunked = f.prefill_passes(128.0, f.prefill_rows(1024.0, 128.0, 16.0, 2048.0, 1.0))
-    first_of_two = f.pipelined_prefill_seconds(0.01, chunked, 1.0)
-    assert f.first_token_seconds(first_of_two, 0.0, 0.0, ahead, 16.0, share, chunked) == pytest.approx(0.16)
+    first_of_two = requests.pipelined_prefill_seconds(0.01, chunked, 1.0)
+    assert requests.first_token_seconds(first_of_two, 0.0, 0.0, ahead, 16.0, share, chunked) == pytest.approx(0.16)
 
 
 @pytest.mark.parametrize(

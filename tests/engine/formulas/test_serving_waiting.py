@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpuplanner.engine.formulas import serving_time as f
+from gpuplanner.engine.formulas import serving_requests as requests
 from gpuplanner.engine.formulas import serving_waiting as w
 
 
@@ -38,7 +38,7 @@ def test_prompts_of_a_full_pass_share_the_start_of_its_kernels():
     assert w.full_pass_cost(0.1, 0.08, 1.0) == 1
     in_one_pass = w.prompts_ahead(0.5, 8.0, 8.0, 0.2, 0.1, 100.0, 0.01, 0.0)
     assert in_one_pass == pytest.approx(8 * 0.2 - 1)
-    assert f.token_seconds(0.01, in_one_pass, 8.0, 0.1, 100.0, 0.5, 0.2) == pytest.approx(0.01)
+    assert requests.token_seconds(0.01, in_one_pass, 8.0, 0.1, 100.0, 0.5, 0.2) == pytest.approx(0.01)
 
 
 def test_clients_that_all_start_at_once_wait_for_half_of_all_prompts_and_for_their_own_pass():
@@ -51,7 +51,7 @@ def test_clients_that_all_start_at_once_wait_for_half_of_all_prompts_and_for_the
     arrive_at_once = sum(8 * (1 + n // 8) for n in range(64)) / 64
     assert arrive_at_once == (64 + 8) / 2
     ahead = w.prompts_ahead(0.05, 64.0, together, 1.0, 0.0, 1000.0, 0.01, 0.0)
-    first = f.first_token_seconds(1.0, 0.0, 0.0, ahead, 64.0, 1.0, 1.0)
+    first = requests.first_token_seconds(1.0, 0.0, 0.0, ahead, 64.0, 1.0, 1.0)
     assert first == pytest.approx(0.9 * 1 + 0.1 * arrive_at_once)
 
 

@@ -26,7 +26,8 @@ from gpuplanner.engine.validation.training import (
     TrainingRows,
     ways_of,
 )
-from gpuplanner.engine.validation.training_rows import placed, states_shape
+from gpuplanner.engine.validation.training_models import states_shape
+from gpuplanner.engine.validation.training_rows import placed
 from gpuplanner.figures import Rung
 from gpuplanner.messages import InputError
 from gpuplanner.units import GB
