@@ -272,6 +272,7 @@ class MachinesPage(Page):
         self.commands.clicked.connect(lambda: self._go("run"))
         self.views.chosen.connect(self._go)
         self.running.stopWanted.connect(self._stop)
+        self.running.opened.connect(self._show_output)
         self.raw.againWanted.connect(self._run_again)
         self.checks.evidenceWanted.connect(self._show_line)
         self.cause.evidenceWanted.connect(self._show_line)
@@ -286,6 +287,13 @@ class MachinesPage(Page):
         drawn = self.rates.card_of(check)
         if drawn is not None:
             self.beside.reveal(drawn)
+
+    def _show_output(self, command_id: str) -> None:
+        """What a command of the run printed, where there is something of it."""
+        run = self.presenter.current.run
+        result = next((each for each in run.results if each.id == command_id), None) if run is not None else None
+        if result is not None and self.raw.holds(name := result.output().name):
+            self._show_line(name, 1)
 
     def _show_line(self, source: str, line: int) -> None:
         self._go("raw")

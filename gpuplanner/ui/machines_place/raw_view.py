@@ -75,6 +75,10 @@ class RawView(QWidget):
             self.choice.choose(next(iter(self._outputs)))
         self.go(self.choice.current(), 1)
 
+    def holds(self, name: str) -> bool:
+        """Whether an output of this name is among those that it shows."""
+        return name in self._outputs
+
     def go(self, name: str, line: int) -> None:
         """Show an output at a line, counted from 1."""
         output = self._outputs.get(name)

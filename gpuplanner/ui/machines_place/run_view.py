@@ -52,7 +52,7 @@ class StepList(QWidget):
         self._grid.setVerticalSpacing(5)
         self._grid.setColumnStretch(3, 1)
         self._rows: dict[Any, tuple[VerdictTag, Label, Label]] = {}
-        self._states: tuple[StepState, ...] = ()
+        self._shown: tuple[tuple[StepState, ...], bool] = ((), False)
         for at, step in enumerate(STEPS):
             tag, seconds = VerdictTag(appearance), Label(appearance, "", TextRole.LABEL, Ink.MUTED)
             says = Label(appearance, "", TextRole.LABEL, Ink.MUTED, wrap=True)
@@ -61,13 +61,14 @@ class StepList(QWidget):
                 self._grid.addWidget(widget, at, column)
             self._rows[step] = tag, seconds, says
 
-    def show_steps(self, states: Sequence[StepState]) -> None:
-        """Show where the steps stand."""
-        if tuple(states) == self._states:
+    def show_steps(self, states: Sequence[StepState], *, testing: bool) -> None:
+        """Show where the steps stand. What a test that has ended did not come to waits for nothing."""
+        if (tuple(states), testing) == self._shown:
             return
-        self._states = tuple(states)
+        self._shown = tuple(states), testing
         for state in states:
             tag, seconds, says = self._rows[state.step]
+            tag.setVisible(testing or state.state != "waiting")
             tag.set_verdict(_STEPS[state.state], msg(f"probe.state.{state.state}"))
             seconds.say(f"{state.seconds:.1f} s" if state.seconds else "")
             says.say(state.why or state.detail)
@@ -141,7 +142,7 @@ class RunView(QWidget):
         """Show what runs or ran."""
         self._session = session
         self.steps.setVisible(bool(session.steps))
-        self.steps.show_steps(tuple(session.steps.values()))
+        self.steps.show_steps(tuple(session.steps.values()), testing=session.testing)
         self.stop.setVisible(session.busy)
         self._bar.setVisible(session.measuring is not None)
         if session.measuring is not None:
@@ -151,10 +152,16 @@ class RunView(QWidget):
         elif not session.busy:
             self._timer.stop()
         self._say()
-        seen = (session, *((state.state, state.result) for state in session.commands))
+        runs = session.busy and not session.testing
+        seen = (session, runs, *((state.state, state.result) for state in session.commands))
         if seen != self._seen:
             self._seen = seen
-            rows = [PlainRow(each.command.id, (each.command.shown, each, _seconds(each))) for each in session.commands]
+            # Before a run, and after one that ended early, nothing is queued.
+            states = [each if runs or each.result is not None else None for each in session.commands]
+            rows = [
+                PlainRow(each.command.id, (each.command.shown, state, _seconds(each)))
+                for each, state in zip(session.commands, states, strict=True)
+            ]
             self.table.set_source(ListSource(("command", "state", "seconds"), rows))
 
     def show_tiers(self, tiers: Sequence[Tier]) -> None:
@@ -187,7 +194,9 @@ class RunView(QWidget):
             QGuiApplication.clipboard().setText("\n".join(each.command.shown for each in self._session.commands))
 
     def _columns(self) -> tuple[Column, ...]:
-        def state(value: CommandState, appearance: Appearance) -> Look:
+        def state(value: CommandState | None, appearance: Appearance) -> Look:
+            if value is None:
+                return NOTHING
             verdict, word = command_state(value)
             return Look(appearance.text(f"machinesui.command.{word}"), verdict=verdict)
 
@@ -232,8 +241,8 @@ def command_state(state: CommandState) -> tuple[Verdict, str]:
     return (Verdict.WARN if outcome in _BAD else Verdict.UNKNOWN), outcome
 
 
-def _plain_state(value: CommandState, _display: Any) -> str:
-    return command_state(value)[1]
+def _plain_state(value: CommandState | None, _display: Any) -> str:
+    return command_state(value)[1] if value is not None else ""
 
 
 def _seconds(state: CommandState) -> float | None:
