@@ -22,13 +22,14 @@ def machine_evidence(targets: Sequence[str], context: Context) -> MachineEvidenc
     Raises InputError for a file that is not there, several machines, or files of which nothing is recognised.
     """
     first = targets[0]
-    if len(targets) == 1 and not _is_file(first):
+    if len(targets) == 1 and not is_file(first):
         return of_run(run_probe(transport_to(first), READ_ONLY, context))
-    machine = next((target for target in targets if not _is_file(target)), None)
+    machine = next((target for target in targets if not is_file(target)), None)
     if machine is not None and len(targets) > 1 and machine in HERE:
         raise InputError(msg("cli.check.one_machine"))
     return of_files([Path(target) for target in targets])
 
 
-def _is_file(target: str) -> bool:
+def is_file(target: str) -> bool:
+    """Whether what a person names is a file or folder, and no machine."""
     return (is_there(Path(target)) and target not in HERE) or "/" in target or target.lower().endswith(_FILES)

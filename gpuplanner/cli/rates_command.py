@@ -2,21 +2,31 @@
 
 import argparse
 import math
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gpuplanner.cli.columns import columns, safe
 from gpuplanner.cli.context import Context, print_json
-from gpuplanner.cli.machine_evidence import machine_evidence
+from gpuplanner.cli.machine_evidence import is_file, machine_evidence
+from gpuplanner.cli.machine_target import HERE
+from gpuplanner.machines.evidence import of_run
 from gpuplanner.machines.expecting import expected, plan_named, promise
+from gpuplanner.machines.history import RunHistory
 from gpuplanner.machines.rates.chart import Across, Line, Point, RateChart, Rates, Role, listed
 from gpuplanner.machines.rates.reading import known_of, rates_of
 from gpuplanner.messages import InputError, Message, MessageValue, msg, shortened
+from gpuplanner.paths import is_there
+from gpuplanner.probe.evidence import Evidence
+from gpuplanner.probe.merging import merged
+from gpuplanner.store.store import FILE_NAME
 from gpuplanner.workload.plan import Plan
 from gpuplanner.workspace import Workspace
 
 _MOST_ROWS = 16
 """Rows of a table; the JSON has all."""
+TIERS = "abc"
+_DIGITS = 18
 _NAME = 60
 """Characters of a name in a sentence."""
 _NOTHING = "–"
@@ -27,14 +37,35 @@ def rates_of_machine(options: argparse.Namespace, context: Context) -> int:
     workspace = context.workspace
     wanted = expected(options.expect, workspace) if options.expect is not None else None
     plan = _plan(options, workspace)
-    machine = machine_evidence(options.targets, context)
-    promised = promise(wanted, machine.evidence, workspace)
-    found = rates_of(machine.evidence, known_of(workspace, machine.evidence, promised, plan))
+    evidence = _evidence(options.targets, context)
+    promised = promise(wanted, evidence, workspace)
+    found = rates_of(evidence, known_of(workspace, evidence, promised, plan))
     if options.json:
         print_json(_data(found, promised.said_by, context))
     else:
         print("\n".join(_lines(found, promised.said_by, context)))
     return 0 if found.measured else 3
+
+
+def _evidence(targets: Sequence[str], context: Context) -> Evidence:
+    """What files say; of a machine or a run by its number, what is kept of it: to read a machine measures nothing."""
+    target = targets[0]
+    if len(targets) > 1 or is_file(target):
+        return machine_evidence(targets, context).evidence
+    if not is_there(context.workspace.home / FILE_NAME):
+        return Evidence()
+    history = RunHistory(context.workspace.store)
+    numbers = [int(target[:_DIGITS])] if target.isdecimal() else _latest(history, target)
+    if numbers:
+        print(context.text("rates.cli.kept", runs=", ".join(map(str, numbers))), file=sys.stderr)
+    return merged([of_run(history.read(number)).evidence for number in numbers])
+
+
+def _latest(history: RunHistory, target: str) -> list[int]:
+    """The numbers of the latest runs of a machine, one for each tier, each once."""
+    runs = history.runs("localhost" if target in HERE else target)
+    found = (next((run.id for run in runs if tier in run.tier), None) for tier in TIERS)
+    return list(dict.fromkeys(number for number in found if number is not None))
 
 
 def _plan(options: argparse.Namespace, workspace: Workspace) -> Plan | None:

@@ -1,10 +1,15 @@
 """`rates`: expected beside measured as text and as JSON, the exit codes, and that no output speaks to the terminal."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from gpuplanner.cli.main import main
+from gpuplanner.machines.history import RunHistory
+from gpuplanner.probe.results import CommandResult, Run
+from gpuplanner.store.store import FILE_NAME, open_store
+from gpuplanner.workspace import home_folder
 
 GPUS = [
     {"index": at, "name": "NVIDIA H100 80GB HBM3", "memory_bytes": 85520809984, "compute_capability": "9.0"}
@@ -110,6 +115,33 @@ def test_nothing_measured_cannot_tell_and_what_no_tool_prints_is_bad_input(rates
     path.write_text("Roses are red\n")
     assert rates(str(path))[0] == 2
     assert rates(str(path), "--expect", "Voodoo 2")[0] == 2
+
+
+def test_of_a_machine_the_latest_kept_run_of_each_tier_counts(rates, tmp_path):
+    assert rates("gpu-node-7")[0] == 3
+    assert not (home_folder() / FILE_NAME).exists()
+    store = open_store(home_folder())
+    history = RunHistory(store)
+    kept = [
+        history.keep("gpu-node-7", "b", recorded(tmp_path, rate, 1.79e9 + at), "", "")[0]
+        for at, rate in enumerate((20.0, 55.0))
+    ]
+    history.keep("another", "b", recorded(tmp_path, 1.0, 1.79e9), "", "")
+    store.close()
+    code, out, err = rates("gpu-node-7", "--json")
+    assert code == 0
+    [copies] = [chart for chart in json.loads(out)["charts"] if chart["id"] == "host_copies"]
+    assert [point["y"] for point in copies["lines"][-1]["points"]] == [55.0]
+    assert f"run {kept[1]}" in err
+    first = json.loads(rates(str(kept[0]), "--json")[1])["charts"][0]
+    assert [point["y"] for point in first["lines"][-1]["points"]] == [20.0]
+    assert rates("999")[0] == 2
+
+
+def recorded(tmp_path, rate: float, began: float) -> Run:
+    output = Path(measured(tmp_path, to_gpu(0, rate))).read_bytes()
+    result = CommandResult("measure", ("python3", "-"), 0, "ended", output, b"", 1.0, began)
+    return Run("gpu-node-7", began, (result,))
 
 
 def test_no_output_speaks_to_the_terminal(rates, tmp_path):
