@@ -34,7 +34,8 @@ from gpuplanner.engine.training_ways import TrainingWay
 from gpuplanner.engine.validation.names import ResolvedNames
 from gpuplanner.engine.validation.rows import Row, ValidationContext
 from gpuplanner.engine.validation.training import FLOPS, TOKENS, flops_counted, ways_of
-from gpuplanner.engine.validation.training_rows import PlacedRow, placed, states_shape
+from gpuplanner.engine.validation.training_models import states_shape
+from gpuplanner.engine.validation.training_rows import PlacedRow, placed
 from gpuplanner.facts import MissingFactError
 from gpuplanner.figures import Rung
 from gpuplanner.messages import InputError
