@@ -36,6 +36,8 @@ class UtilizationCard(Card):
         told = self._explanation
         if told is None or told.utilization_percent is None:
             self.hide()
+            for label in (self.signs, self.cause, self.advice, self.more):
+                label.say("")
             return
         self.show()
         self.title.say(msg("live.said.seen", percent=percent(told.utilization_percent / 100)))
