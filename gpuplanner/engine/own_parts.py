@@ -30,7 +30,10 @@ RATES = (MEMORY, PRODUCT, HOST_LINK, DISK)
 UNITS = {MEMORY: Unit.BYTE_PER_S, PRODUCT: Unit.FLOP_PER_S, HOST_LINK: Unit.BYTE_PER_S, DISK: Unit.BYTE_PER_S}
 SIDES = ("product_rows", "product_columns", "product_depth")
 """The shape of the product, where it is known."""
-USUAL_SIDE = 8192.0
+USUAL_SIDE, SIDE_IS = 8192.0, (1024.0, 1e6)
+"""Of a product that shows what a GPU can do: where it is not known, and between which it lies."""
+QUICKEST_DRIVES = 1e12
+"""Bytes a second that no drives of one node come near."""
 SLOWEST, QUICKEST = 1 / 20.0, 1.1
 """Of what a data sheet says. A part with a fault may be slower by so much; none is quicker than it is built to be."""
 OF_PARTS = msg("own.origin_parts")
@@ -66,6 +69,8 @@ class OwnParts:
 
         Raises InputError where nothing of it was measured, or what cannot be of this GPU.
         """
+        if self.rates.get(DISK, 0.0) > QUICKEST_DRIVES:
+            raise InputError(msg("own.parts.disk_too_quick", file=self.name))
         found = {}
         for name, measured in self.rates.items():
             known = None if name not in RATES or name == DISK else _expected(name, self.rates, gpu, efficiencies)
@@ -96,7 +101,7 @@ def _expected(
         if peak is None:
             return None
         gemm = efficiencies.find("gemm", gpu, "kernel bf16")
-        rows, columns, depth = (rates.get(side, USUAL_SIDE) for side in SIDES)
+        rows, columns, depth = (min(max(rates.get(side, USUAL_SIDE), SIDE_IS[0]), SIDE_IS[1]) for side in SIDES)
         rate = matrix_flop_per_s(
             rows, columns, depth, 16.0, peak.value, gemm["utilisation"], gemm["padding_tokens"], bandwidth,
             hbm["share"], gemm["overlap_loss"], gemm["floor_s"],

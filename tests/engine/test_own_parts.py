@@ -204,6 +204,17 @@ def test_what_no_such_gpu_can_reach_is_refused_and_passed_over(workspace, plan, 
     made = measured(workspace, wrong).estimate(plan())
     assert [remark.values["why"].id for remark in made.remarks if remark.id == PASSED_OVER] == ["own.parts.too_far"]
     assert replace(made, remarks=()) == replace(workspace.estimate(plan()), remarks=())
+    assert made.own is None
     # The one before it counts.
     both = measured(workspace, wrong, replace(parts, id="89abcdef", date="2026-01-01"))
     assert any(remark.id == "own.parts.applied" for remark in both.estimate(plan()).remarks)
+
+
+def test_drives_quicker_than_any_and_products_of_no_size_do_not_count(workspace, plan, parts):
+    made = measured(workspace, replace(parts, rates={DISK: 1e308})).estimate(plan())
+    assert [r.values["why"].id for r in made.remarks if r.id == PASSED_OVER] == ["own.parts.disk_too_quick"]
+    gpu = workspace.catalog.gpus[EIGHT.gpu_id]
+    whole = parts.factors(gpu, workspace.efficiencies)[PRODUCT]
+    for side in (5e-324, 1e308):
+        odd = replace(parts, rates={PRODUCT: 500e12, "product_rows": side, "product_depth": side})
+        assert 0.2 * whole < odd.factors(gpu, workspace.efficiencies)[PRODUCT] < 5 * whole
