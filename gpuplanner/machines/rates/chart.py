@@ -99,13 +99,25 @@ class Rates:
 
 def drawable(chart: RateChart) -> RateChart:
     """The chart without points that no machine has: a file may say any number, and an axis could not be drawn."""
-    lines = (replace(line, points=tuple(point for point in line.points if _is_real(point))) for line in chart.lines)
+
+    def real(line: Line) -> Line:
+        return replace(line, points=tuple(point for point in line.points if _is_real(point, chart.across)))
+
+    lines = (real(line) for line in chart.lines)
     return replace(chart, lines=tuple(line for line in lines if line.points))
 
 
-def _is_real(point: Point) -> bool:
+def _is_real(point: Point, across: Across) -> bool:
+    # Sizes and intensities, and what stands over these, are drawn by their logarithm.
+    if (across is not Across.NAMES and not point.x > 0) or (across is Across.INTENSITY and not point.y > 0):
+        return False
     ends = (point.y, point.y if point.low is None else point.low, point.y if point.high is None else point.high)
     return 0 <= point.x <= _LARGEST_X and all(0 <= end <= _LARGEST_RATE for end in ends)
+
+
+def is_possible(rate: float | None) -> bool:
+    """Whether a rate is one that any machine could have, in the units of the charts."""
+    return rate is not None and 0 < rate <= _LARGEST_RATE
 
 
 def alike(curves: Mapping[str, Sequence[tuple[float, float]]], share: float) -> list[Line]:

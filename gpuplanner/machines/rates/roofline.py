@@ -6,13 +6,12 @@ S. Williams, A. Waterman, D. Patterson, "Roofline", CACM 52 (2009) 65.
 from collections.abc import Sequence
 
 from gpuplanner.acceptance.expected_rates import (
-    fastest_copies,
     fastest_products,
     is_own_kernel,
     memory_gb_per_s,
     of_memory,
 )
-from gpuplanner.machines.rates.chart import Across, Line, Point, RateChart, Role, listed
+from gpuplanner.machines.rates.chart import Across, Line, Point, RateChart, Role, is_possible, listed
 from gpuplanner.machines.rates.engine_rates import memory, product
 from gpuplanner.machines.rates.known import Known
 from gpuplanner.machines.rates.operators import Operator, operators
@@ -141,16 +140,16 @@ def _measured_products(evidence: Evidence) -> dict[str, float]:
     """By format, the fastest product of a library on any GPU, in 10¹² FLOP/s."""
     found: dict[str, float] = {}
     for rate in fastest_products(evidence.matrix_rates).values():
-        if not is_own_kernel(rate) and rate.dtype:
+        if not is_own_kernel(rate) and rate.dtype and is_possible(rate.tflop_per_s):
             found[rate.dtype] = max(rate.tflop_per_s or 0.0, found.get(rate.dtype, 0.0))
     return found
 
 
 def _measured_memory(evidence: Evidence) -> float | None:
     """The fastest copy within a GPU's memory, read and written added up, in 10⁹ bytes/s."""
-    rows = [row for row in evidence.bandwidths if row.path == "device_memory" and row.counts_both is not None]
-    rates = [rate for row in fastest_copies(rows).values() if (rate := memory_gb_per_s(row)) is not None]
-    return max(rates, default=None)
+    rows = (row for row in evidence.bandwidths if row.path == "device_memory" and not row.both_ways)
+    rates = (memory_gb_per_s(row) for row in rows)
+    return max((rate for rate in rates if rate is not None and is_possible(rate)), default=None)
 
 
 def _name(work: Operator) -> MessageValue:
