@@ -494,4 +494,7 @@ def test_each_check_is_shown_to_pass_to_object_and_not_to_know():
 )  # fmt: skip
 def test_the_odd_one_is_shown_with_units(sections, shown):
     judgement = judge("gpu.alike", **({"gpus": gpus(4, vbios="1")} | sections))
+    assert judgement is not None
+    assert judgement.expected is not None
+    assert judgement.measured is not None
     assert (ENGLISH.text(judgement.expected), ENGLISH.text(judgement.measured)) == shown
