@@ -8,11 +8,12 @@ from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from gpuplanner.acceptance.checking import Acceptance, CheckResult
 from gpuplanner.acceptance.verdicts import Verdict as Judged
-from gpuplanner.messages import Message, MessageValue, msg
+from gpuplanner.messages import MessageValue, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole
 from gpuplanner.ui.machines_place.evidence_line import EvidenceLine
 from gpuplanner.ui.machines_place.fitted import Fitted
+from gpuplanner.ui.machines_place.headline import headline
 from gpuplanner.ui.painting import painter_for, with_capital
 from gpuplanner.ui.settings import Settings
 from gpuplanner.ui.tab_order import follow
@@ -38,12 +39,6 @@ _MOST_LINES = 6
 _TAG_HEIGHT = 26
 _SHARE = 0.45
 """Of the view's height, at most, for what stands below the table."""
-
-
-def headline(acceptance: Acceptance) -> Message:
-    """The verdict in words: of a promise where there is one, else of health."""
-    against = "quoted" if acceptance.promised.said_by is not None else "healthy"
-    return msg(f"machinesui.verdict.{against}.{acceptance.verdict.value.replace(' ', '_')}")
 
 
 class CountTag(Clickable):

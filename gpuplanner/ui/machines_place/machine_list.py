@@ -6,9 +6,11 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
+from gpuplanner.acceptance.verdicts import Verdict as Judged
 from gpuplanner.messages import Message, msg
 from gpuplanner.ui.appearance import Appearance
 from gpuplanner.ui.fonts import TextRole, font
+from gpuplanner.ui.machines_place.headline import speaks_of_gpus
 from gpuplanner.ui.machines_place.session import MachineSession
 from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
 from gpuplanner.ui.tab_order import follow
@@ -35,8 +37,10 @@ def state_of(session: MachineSession) -> tuple[Verdict, Message]:
         return Verdict.INFO, msg("machinesui.state.running")
     if session.unreachable:
         return Verdict.FAIL, msg("machinesui.state.unreachable")
-    if session.shown.acceptance is not None:
-        verdict, word = _BY_VERDICT[session.shown.acceptance.verdict.value]
+    acceptance = session.shown.acceptance
+    if acceptance is not None:
+        passes_unread = acceptance.verdict is Judged.PASS and not speaks_of_gpus(acceptance)
+        verdict, word = _BY_VERDICT[(Judged.CANNOT_TELL if passes_unread else acceptance.verdict).value]
         return verdict, msg(f"machinesui.state.{word}")
     if session.last_verdict in _BY_VERDICT:
         verdict, word = _BY_VERDICT[session.last_verdict]
