@@ -34,6 +34,9 @@ def cells_of(line: Line) -> list[str]:
 
 def header_names(line: Line, known: Collection[str]) -> tuple[str, ...] | None:
     """The plain names in a line when it is a header of which at least one in two is known, else None."""
+    if "," not in line.text:
+        name = plain_name(line.text.strip())
+        return (name,) if name in known and ("." in name or "_" in name) and _NAME.match(line.text.strip()) else None
     cells = cells_of(line) if line.text.count(",") < _MOST_COLUMNS else []
     if not cells or not all(_NAME.match(cell) for cell in cells):
         return None

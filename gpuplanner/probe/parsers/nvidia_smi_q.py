@@ -17,7 +17,7 @@ _LABEL = re.compile(r"^([ \t]{0,60})(\S[^:\n]{0,80})(?::[ \t]?(.*))?$")
 _WORDS = "|".join(sorted(re.sub("_", "[^a-z0-9\\n]{1,3}", name) for name in SECTIONS))
 _SECTION = at_line_start(rf"[ \t]{{0,40}}({_WORDS})[ \t]{{0,60}}(?:: .*)?$", re.IGNORECASE)
 _MOST_EXCERPTS = 20
-_EXCERPT = 8_000
+_EXCERPT = 3_000
 """Characters of a section without a GPU's line above that are read to see whether it is one."""
 _TITLE = "NVSMI LOG"
 _HEADS = frozenset(HEAD_FIELDS) | {"timestamp", "attached_gpus"}
