@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from gpuplanner.acceptance.expected_rates import is_all_reduce
 from gpuplanner.acceptance.promised import Promised
 from gpuplanner.acceptance.rules import read_rules
 from gpuplanner.catalog.entries import Gpu
@@ -20,8 +19,6 @@ from gpuplanner.paths import shipped
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.workload.plan import MachineChoice, Plan
 from gpuplanner.workspace import Workspace
-
-_PATHS = frozenset({"host_to_device", "device_to_host", "device_memory", "device_to_device"})
 
 
 def known_of(workspace: Workspace, evidence: Evidence, promised: Promised, plan: Plan | None = None) -> Known:
@@ -52,13 +49,6 @@ def on_machine(plan: Plan, gpu: Gpu | None, count: int) -> Plan:
         return plan
     choice = MachineChoice(gpu_id=gpu.id, gpus=max(1, count), per_node=max(1, count))
     return plan.model_copy(update={"machine": choice})
-
-
-def has_rates(evidence: Evidence, *, with_plan: bool = False) -> bool:
-    """Whether there is anything to draw: what was measured, or a plan's operators and samples beside it."""
-    copies = any(row.path in _PATHS for row in evidence.bandwidths)
-    tables = any(is_all_reduce(run) for run in evidence.collectives)
-    return bool(copies or tables or evidence.matrix_rates or evidence.disk_rates or with_plan)
 
 
 def rates_of(evidence: Evidence, known: Known, watched: Mapping[int, Seen] | None = None) -> Rates:

@@ -77,7 +77,7 @@ class RateCards(QWidget):
         return next((card for card in self.cards if check and card.check == check), None)
 
     def _refresh(self, shown: Shown) -> None:
-        from gpuplanner.machines.rates.reading import has_rates
+        from gpuplanner.machines.rates.presence import has_rates
         from gpuplanner.probe.evidence import Evidence
 
         self._working.cancel()
