@@ -145,7 +145,7 @@ def test_the_page_hands_on_what_was_watched(open_session, tmp_path):
     telemetry.take({"at_s": 0.0, "gpus": [{"gpu": 0, "utilization_percent": 71}]})
     telemetry.take({"at_s": 1.0, "gpus": [{"gpu": 0, "utilization_percent": 71}]})
     page.live.sessionEnded.emit(LiveSession("localhost", "2026-11-30T10:42:00Z", telemetry))
-    assert page.rates._watched == {0: {"utilization_percent": 71.0}}
+    assert page.rates._session.telemetry is telemetry
     workspace.store.close()
 
 

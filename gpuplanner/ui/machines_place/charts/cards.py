@@ -18,8 +18,8 @@ from gpuplanner.ui.widgets.label import Ink, Label
 
 if TYPE_CHECKING:
     from gpuplanner.machines.rates.chart import RateChart, Rates
-    from gpuplanner.machines.rates.utilization import Seen
     from gpuplanner.probe.evidence import Evidence
+    from gpuplanner.probe.live_session import LiveSession
     from gpuplanner.ui.machines_place.charts.rate_card import RateCard
 
 _FIRST = (Judged.FAIL, Judged.WARN)
@@ -34,7 +34,7 @@ class RateCards(QWidget):
         self._shown: Shown | None = None
         self._working = Latest(context.jobs)
         self._waiting: list[tuple[RateChart, Judged | None]] = []
-        self._watched: dict[int, Seen] | None = None
+        self._session: LiveSession | None = None
         self._lacks = False
         self.cards: list[RateCard] = []
         self._undrawn: RateCard | None = None
@@ -59,16 +59,15 @@ class RateCards(QWidget):
         if before is not None and _is_same(before, shown):
             return
         if before is None or before.target != shown.target:
-            self._watched = None
+            self._session = None
         self._refresh(shown)
 
     def show_session(self, session: object) -> None:
         """What was watched of this machine: its shares stand beside those of the plan, where there is one."""
-        from gpuplanner.machines.rates.utilization import of_telemetry
         from gpuplanner.probe.live_session import LiveSession
 
         if isinstance(session, LiveSession):
-            self._watched = of_telemetry(session.telemetry)
+            self._session = session
             if self._shown is not None and self._shown.plan is not None:
                 self._refresh(self._shown)
 
@@ -82,7 +81,7 @@ class RateCards(QWidget):
 
         self._working.cancel()
         self._clear()
-        if shown.machine is None and not self._watched:
+        if shown.machine is None and self._session is None:
             self.hide()
             return
         evidence = shown.machine.evidence if shown.machine is not None else Evidence()
@@ -93,15 +92,17 @@ class RateCards(QWidget):
             self._work_out(evidence, shown)
 
     def _work_out(self, evidence: "Evidence", shown: Shown) -> None:
-        workspace, watched = self._context.workspace, self._watched
+        workspace, session = self._context.workspace, self._session
         given = shown.acceptance.promised if shown.acceptance is not None else shown.promised
 
         def work(_cancel: Cancel) -> "Rates":
             from gpuplanner.acceptance.promised import NOTHING
             from gpuplanner.machines.rates.reading import known_of, rates_of
+            from gpuplanner.machines.rates.utilization import of_telemetry
 
             # To read it takes half a second, for which the window does not wait here.
             import_module("pyqtgraph")
+            watched = of_telemetry(session.telemetry) if session is not None else None
             return rates_of(evidence, known_of(workspace, evidence, given or NOTHING, shown.plan), watched)
 
         self._working.run(work, lambda rates: self._show(rates, shown))
