@@ -23,6 +23,10 @@ HASHED = "$6$gpuplanner$9krV7WP8xh.w.S45XKvlmDJRfSnHTGfI6CkdsHU9tPqAGKgOa4d/VYBS
 """The password as /etc/shadow has it (SHA-512)."""
 
 
+OWN_PLACES = ("/tmp", "/var/tmp", "/dev/shm")
+"""Where everybody may write, besides the home and `/run`."""
+
+
 def _ran(*words: str) -> None:
     subprocess.run(words, check=True, capture_output=True)
 
@@ -80,6 +84,8 @@ class Server:
     """What its PAM configuration says of logins; needs a namespace."""
     shell: str = "/bin/bash"
     """The login shell; needs a namespace."""
+    keeping: Path | None = None
+    """Where given, `/tmp`, `/var/tmp` and `/dev/shm` there are empty but for this folder; needs a namespace."""
     port: int = field(default_factory=free_port)
     process: "subprocess.Popen[bytes] | None" = None
 
@@ -148,8 +154,15 @@ class Server:
                 f"{self.pam}\naccount required pam_permit.so\nsession required pam_permit.so\n", encoding="utf-8"
             )
             logins = f"mount -t tmpfs none /etc/pam.d && cp '{rules}' /etc/pam.d/sshd && "
+        own = ""
+        if self.keeping:
+            empty = " && ".join(f"mount -t tmpfs none {place}" for place in OWN_PLACES)
+            own = (
+                f"mkdir /run/kept && mount --bind '{self.keeping}' /run/kept && {empty} && "
+                f"mkdir -p '{self.keeping}' && mount --move /run/kept '{self.keeping}' && rmdir /run/kept && "
+            )
         return (
-            "mount --make-rprivate / && mount -t tmpfs none /run && mkdir /run/sshd && "
+            f"mount --make-rprivate / && mount -t tmpfs none /run && mkdir /run/sshd && {own}"
             f"mount --bind '{shadow}' /etc/shadow && mount --bind '{users}' /etc/passwd && {logins}exec \"$@\""
         )
 
@@ -160,11 +173,29 @@ class Server:
             self.process.kill()
             self.process.wait()
 
+    def seen(self) -> dict[str, tuple[int, int, int, int]]:
+        """All that lies where the user may write there, with its mode, size and times, those of folders too."""
+        assert self.process is not None
+        assert self.keeping is not None
+        root = Path(f"/proc/{self.process.pid}/root")
+        found = {}
+        for place in (*OWN_PLACES, "/run", str(self.home)):
+            for folder, folders, names in os.walk(f"{root}{place}"):
+                if Path(folder) == Path(f"{root}{self.keeping}"):
+                    folders.clear()
+                    continue
+                for path in (Path(folder), *(Path(folder) / name for name in names)):
+                    told = path.lstat()
+                    found[str(path)] = (told.st_mode, told.st_size, told.st_mtime_ns, told.st_ctime_ns)
+        return found
+
     def end_sessions(self) -> None:
-        """Cut all connections at once, as a network does that breaks."""
+        """Cut all connections at once, as a network does that breaks; what runs there has to notice it by itself."""
         assert self.process is not None
         for pid in _below(self.process.pid):
-            _killed(pid)
+            with contextlib.suppress(OSError):
+                if Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").startswith("sshd"):
+                    _killed(pid)
 
     def client(self, name: str = "node", **settings: str) -> tuple[str, ...]:
         """Options that give a client a configuration in which `name` is this server."""

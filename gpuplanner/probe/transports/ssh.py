@@ -46,16 +46,17 @@ def shell_line(check_s: int) -> str:
 
     POSIX sh, whatever the login shell is: quotes like these mean the same in all of them. A `python3` that hangs, such
     as one on a lost network drive, is ended with all that came of it: the process group is this session's own.
+    Python keeps nothing compiled there (`-B`).
     """
-    seconds = " ".join(str(each + 1) for each in range(check_s))
     return (
         "sh -c 'echo; echo {mark} shell; "
-        'python3 -c "import sys;sys.exit(sys.version_info<(3,6))" </dev/null >/dev/null 2>&1 & p=$!; '
-        f"(for s in {seconds}; do sleep 1 >/dev/null || exit; done; echo; echo {{mark}} hangs; kill -9 0) "
-        "</dev/null 2>/dev/null & g=$!; "
+        'python3 -B -c "import sys;sys.exit(sys.version_info<(3,6))" </dev/null >/dev/null 2>&1 & p=$!; '
+        # Whoever ends the watch in time ends its sleep with it.
+        f'(trap "kill \\$!; exit" TERM; sleep {check_s} >/dev/null & '
+        "wait $! && {{ echo; echo {mark} hangs; kill -9 0; }}) </dev/null 2>/dev/null & g=$!; "
         "if wait $p 2>/dev/null; then c=python; else c=sh; fi; "
         "{{ kill $g; wait $g; }} 2>/dev/null; echo; echo {mark} $c; "
-        f'if [ $c = python ]; then exec python3 -u -c "{READER}"; else exec sh -s; fi\''
+        f'if [ $c = python ]; then exec python3 -B -u -c "{READER}"; else exec sh -s; fi\''
     )
 
 

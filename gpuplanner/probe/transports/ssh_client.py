@@ -4,8 +4,10 @@ import asyncio
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from gpuplanner.messages import InputError, msg, on_one_line, shortened
@@ -14,6 +16,8 @@ CONNECT_S = 20
 """How long a connection may take where the user's configuration says nothing."""
 SHORT_TEMPORARY = "/tmp" if os.name == "posix" else None  # noqa: S108 (a folder of our own is made in it)
 """Where sockets lie: their paths are limited to about a hundred characters, and some systems' folders are longer."""
+_LEAVE_S = 2.0
+"""How long a kept connection may take to end."""
 _TARGET = re.compile(r"^[^\s\x00-\x1f'\"`$&|;<>()\\!{}*?-][^\s\x00-\x1f'\"`$&|;<>()\\!{}*?]{0,253}$")
 
 
@@ -64,7 +68,13 @@ class Sockets:
         self.folder = Path(tempfile.mkdtemp(prefix="gpuplanner-ssh-", dir=SHORT_TEMPORARY))
 
     def close(self) -> None:
-        """Forget the folder; connections end by themselves a minute after their last use."""
+        """End the connections that are kept, and forget the folder. Should we die before, they end after a minute."""
+        for socket in self.folder.iterdir() if self.folder.exists() else ():
+            with suppress(OSError, subprocess.SubprocessError, InputError):
+                subprocess.run(
+                    [program(), "-F", "none", "-S", str(socket), "-O", "exit", "--", "kept"], timeout=_LEAVE_S,
+                    check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                )  # fmt: skip
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -455,7 +455,7 @@ def test_a_python_that_hangs_is_said_and_ended_with_what_came_of_it(start, tmp_p
     [("echo 'MemoryError: no room' >&2; exit 7", "program_ended"), ("kill -9 $$", "program_killed")],
 )
 def test_a_python_that_dies_after_its_check_is_told_from_a_lost_network(start, tmp_path, dies, id_):
-    text = f'#!/bin/sh\ncase "$1" in -u) {dies};; esac\nexit 0\n'
+    text = f'#!/bin/sh\ncase "$2" in -u) {dies};; esac\nexit 0\n'
     server = start(tools=path_with(tmp_path, "python3", text))
     events: list[Event] = []
     assert not run(SshTransport("node", extra=server.client()), ECHO, told=events.append).whole
