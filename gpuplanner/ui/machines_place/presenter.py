@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -269,7 +268,6 @@ class MachinesPresenter(QObject):
 
         def work(_cancel: Cancel) -> tuple[Shown, Message | None, Outcome | None]:
             # To read them takes a fifth of a second, for which the window does not wait here.
-            import_module("gpuplanner.machines.rates.reading")
             from gpuplanner.machines.causes import find
             from gpuplanner.machines.judging import judge
 
