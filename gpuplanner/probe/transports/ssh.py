@@ -16,7 +16,7 @@ from gpuplanner.probe.transports.askpass import Answerer, AskServer
 from gpuplanner.probe.transports.frames import LONGEST_FRAME, event_of, frames_in, job
 from gpuplanner.probe.transports.programs import COLLECT, READER, Heard, Program
 from gpuplanner.probe.transports.sh_stream import ShStream, program
-from gpuplanner.probe.transports.ssh_client import Sockets, arguments, checked, configuration, environment
+from gpuplanner.probe.transports.ssh_client import Sockets, arguments, can_ask, checked, configuration, environment
 from gpuplanner.probe.transports.ssh_faults import fault_of, program_ended
 
 P = TypeVar("P")
@@ -29,6 +29,8 @@ SILENCE_S = 60.0
 LOGIN_S = 90.0
 """How long it may take until the shell there answers, questions to a person not counted."""
 _SILENT = b"\nTimeout, server not responding.\n"
+_ASKED_FOR = frozenset({"probe.ssh.denied", "probe.ssh.host_key_unknown"})
+"""What may fail only since nobody was asked."""
 LEAVE_S = 1.0
 """How long the client may take to end when it was asked to."""
 LONGEST_SAID = 64_000
@@ -88,7 +90,8 @@ class SshTransport:
 
     async def _session(self, errand: "_Errand", told: Told) -> bool:
         settings = await configuration(checked(self.name), self.extra)
-        asking = AskServer(self.name, self.answerer) if self.answerer else contextlib.nullcontext()
+        may_ask = self.answerer is not None and can_ask()
+        asking = AskServer(self.name, self.answerer) if self.answerer and may_ask else contextlib.nullcontext()
         async with asking as server:
             words = arguments(self.name, settings, sockets=self.sockets, may_ask=server is not None, extra=self.extra)
             mark = f"gpuplanner-{secrets.token_hex(12)}"
@@ -99,7 +102,12 @@ class SshTransport:
                 start_new_session=True,
             )  # fmt: skip
             session = _Session(self.name, process, errand, told, mark.encode("ascii"), server, self.said)
-            return await session.run()
+            try:
+                return await session.run()
+            except InputError as fault:
+                if self.answerer is not None and not may_ask and fault.message.id in _ASKED_FOR:
+                    raise InputError(msg("probe.ssh.cannot_ask", target=self.name)) from None
+                raise
 
 
 @dataclass(frozen=True, slots=True)

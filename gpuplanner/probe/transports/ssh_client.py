@@ -12,9 +12,15 @@ from pathlib import Path
 
 from gpuplanner.messages import InputError, msg, on_one_line, shortened
 
+POSIX = os.name == "posix"
+"""Whether the client here can keep connections and ask through a program of ours.
+
+The one of Windows keeps none (PowerShell/Win32-OpenSSH issue 1328), and there a program that is no `.exe` would get a
+server's question through a shell, which such a text must never reach.
+"""
 CONNECT_S = 20
 """How long a connection may take where the user's configuration says nothing."""
-SHORT_TEMPORARY = "/tmp" if os.name == "posix" else None  # noqa: S108 (a folder of our own is made in it)
+SHORT_TEMPORARY = "/tmp" if POSIX else None  # noqa: S108 (a folder of our own is made in it)
 """Where sockets lie: their paths are limited to about a hundred characters, and some systems' folders are longer."""
 _LEAVE_S = 2.0
 """How long a kept connection may take to end."""
@@ -61,6 +67,11 @@ def environment(added: Mapping[str, str] = {}) -> dict[str, str]:
     return {**os.environ, "LC_ALL": "C", **added}
 
 
+def can_ask() -> bool:
+    """Whether questions of the client can reach a person here."""
+    return POSIX
+
+
 class Sockets:
     """Where connections that are kept for reuse have their sockets: a short path in a folder of this user's own."""
 
@@ -100,7 +111,7 @@ def arguments(
         options.append(f"ConnectTimeout={CONNECT_S}")
     if settings.get("serveraliveinterval", "0") == "0":
         options += ["ServerAliveInterval=5", "ServerAliveCountMax=3"]
-    if sockets is not None and settings.get("controlpath", "none") == "none":
+    if sockets is not None and POSIX and settings.get("controlpath", "none") == "none":
         options += ["ControlMaster=auto", f"ControlPath={sockets.folder}/%C", "ControlPersist=60"]
     words = [program(), "-T", *extra]
     for option in options:

@@ -6,6 +6,8 @@ import gc
 import os
 import shutil
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 from gpuplanner.messages import InputError, msg
 from gpuplanner.probe.commands import Command, Topic
 from gpuplanner.probe.running import Collected, probe
-from gpuplanner.probe.transports import Began, Ended, Event, Hello, Lost, ssh
+from gpuplanner.probe.transports import Began, Ended, Event, Hello, Lost, ssh, ssh_client
 from gpuplanner.probe.transports.askpass import Asked, AskServer, Question
 from gpuplanner.probe.transports.ssh import SshTransport
 from gpuplanner.probe.transports.ssh_client import Sockets
@@ -482,3 +484,46 @@ def test_every_login_shell_runs_what_is_sent(start, only_sh, tmp_path, name, pyt
     assert made.whole
     assert outs(made) == {"echo": ("ended", 0, "it's $HOME a  b\n"), "absent": ("not_found", None, "")}
     assert bool(next(event for event in events if isinstance(event, Hello)).python) is python
+
+
+@pytest.fixture
+def as_on_windows(monkeypatch):
+    """A client that keeps no connections and asks nobody."""
+    monkeypatch.setattr(ssh_client, "POSIX", False)
+    monkeypatch.delattr(asyncio, "start_unix_server")
+
+
+def test_where_nobody_can_be_asked_keys_still_work_and_the_rest_is_said(server, as_on_windows):
+    sockets = Sockets()
+    try:
+        made = run(SshTransport("node", answering({}, []), sockets, server.client()), ECHO)
+        assert outs(made)["echo"][0] == "ended"
+        assert list(sockets.folder.iterdir()) == []
+    finally:
+        sockets.close()
+    client = server.client("word", IdentityFile="none", PreferredAuthentications="password")
+    assert refused(SshTransport("word", answering({}, []), extra=client)).id == "probe.ssh.cannot_ask"
+    client = server.client("new", UserKnownHostsFile="/dev/null", StrictHostKeyChecking="ask")
+    assert refused(SshTransport("new", answering({}, []), extra=client)).id == "probe.ssh.cannot_ask"
+
+
+LACKS = """
+import asyncio, os, signal, socket, sys
+for name in ("fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"):
+    sys.modules[name] = None
+for module, names in ((asyncio, ("start_unix_server", "open_unix_connection")), (socket, ("AF_UNIX",)),
+                      (os, ("getuid", "geteuid", "killpg", "setsid", "sysconf", "fork", "getpgid")),
+                      (signal, ("SIGHUP", "SIGKILL", "SIGPIPE", "SIGUSR1"))):
+    for name in names:
+        delattr(module, name)
+import importlib, pkgutil, gpuplanner.cli, gpuplanner.probe
+for package in (gpuplanner.probe, gpuplanner.cli):
+    for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        importlib.import_module(found.name)
+print("imported")
+"""
+
+
+def test_nothing_that_only_posix_has_is_needed_to_begin():
+    done = subprocess.run([sys.executable, "-c", LACKS], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "imported\n"), done.stderr
