@@ -15,7 +15,9 @@ from gpuplanner.probe.parsers.nvidia_values import HEAD_FIELDS, MOST_GPUS, Head,
 _GPU = re.compile(r"^[ \t]{0,40}GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])[ \t]{0,10}$")
 _LABEL = re.compile(r"^([ \t]{0,60})(\S[^:\n]{0,80})(?::[ \t]?(.*))?$")
 _WORDS = "|".join(sorted(re.sub("_", "[^a-z0-9\\n]{1,3}", name) for name in SECTIONS))
-_SECTION = at_line_start(rf"[ \t]{{0,40}}({_WORDS})[ \t]{{0,60}}(?:: .*)?$", re.IGNORECASE)
+_INITIALS = "".join(sorted({name[0].upper() for name in SECTIONS} | {"v"}))
+"""The tool writes all but "vGPU …" with a capital; other texts have the same words without."""
+_SECTION = at_line_start(rf"[ \t]{{0,40}}(?-i:(?=[{_INITIALS}]))({_WORDS})[ \t]{{0,60}}(?:: .*)?$", re.IGNORECASE)
 _MOST_EXCERPTS = 20
 _EXCERPT = 3_000
 """Characters of a section without a GPU's line above that are read to see whether it is one."""
