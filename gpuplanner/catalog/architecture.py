@@ -173,6 +173,7 @@ class Note(StrEnum):
     AUDIO_NOT_COUNTED = "model.note.audio_not_counted"
     SLIDING_HEADS_UNKNOWN = "model.note.sliding_heads_unknown"
     QUANTISATION_UNKNOWN = "model.note.quantisation_unknown"
+    TYPE_UNKNOWN = "model.note.type_unknown"
 
 
 class StoredPart(Frozen):

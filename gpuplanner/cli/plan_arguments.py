@@ -133,11 +133,21 @@ def _id_of(text: str, kind: str, context: Context) -> str:
     return found.id
 
 
-def _set(content: dict[str, Any], change: str) -> None:
-    """Put one FIELD=VALUE into the content of a plan; the field may be left-out `workload.`."""
+def _parted(change: str) -> tuple[str, str]:
+    """The field and what is given to it. Raises InputError where one of the two is missing."""
     field, equals, given = change.partition("=")
     if not equals:
         raise InputError(msg("cli.set_without_value", given=change))
+    if not field.strip():
+        raise InputError(msg("cli.set_without_field", given=change))
+    if not given.strip():
+        raise InputError(msg("cli.set_empty", field=field))
+    return field, given
+
+
+def _set(content: dict[str, Any], change: str) -> None:
+    """Put one FIELD=VALUE into the content of a plan; the field may be left-out `workload.`."""
+    field, given = _parted(change)
     try:
         value = parse_json(given, field)
     except InputError as fault:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from gpuplanner.machines.field_words import as_printed, field_value
 from gpuplanner.messages import Message, MessageValue, msg
 from gpuplanner.probe.evidence import Evidence
+from gpuplanner.probe.evidence.events import ToolFault
 from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.probe.evidence.record import Record
 from gpuplanner.units import Display
@@ -47,7 +48,10 @@ def summary(evidence: Evidence, display: Display | None = None) -> Iterator[Summ
         if name == "gpus":
             yield Summary(title, tuple(_gpus(evidence.gpus, display)))
         elif isinstance(section, tuple):
-            yield Summary(title, ((None, str(len(section))),))
+            # A tool that is not there is no fault of it.
+            count = len([each for each in section if not (isinstance(each, ToolFault) and each.kind == "absent")])
+            if count:
+                yield Summary(title, ((None, str(count)),))
         elif said := tuple(_said(name, section, display)):
             yield Summary(title, said)
 

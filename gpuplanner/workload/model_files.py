@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from gpuplanner.messages import InputError, MessageValue, msg, on_one_line, shortened
+from gpuplanner.workload.json_places import line_of_long_number, line_too_deep
 
 _LARGEST_NAME = 80
 
@@ -111,17 +112,19 @@ def json_content(file: ModelFile, content: bytes) -> Any:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:4096]:
         raise file.refuse("model.file.encoding")
     try:
-        return json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise file.refuse("model.file.not_utf8", place=error.start) from None
+    try:
+        return json.loads(text, object_pairs_hook=_once)
     except RecursionError:
-        raise file.refuse("model.file.too_deep") from None
+        raise file.refuse("model.file.too_deep", line=line_too_deep(text)) from None
     except _TwiceError as error:
         raise file.refuse("model.file.key_twice", key=error.key) from None
     except json.JSONDecodeError as error:
         raise file.refuse("model.file.not_json", line=error.lineno, column=error.colno) from None
     except ValueError:
-        raise file.refuse("model.file.number_too_long") from None
+        raise file.refuse("model.file.number_too_long", line=line_of_long_number(text)) from None
 
 
 class _TwiceError(ValueError):

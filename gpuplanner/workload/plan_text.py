@@ -12,6 +12,7 @@ from gpuplanner.messages import InputError, Message, msg, nearest, shortened
 from gpuplanner.quantities import written
 from gpuplanner.units import Unit
 from gpuplanner.workload.field_units import unit_of
+from gpuplanner.workload.json_places import line_of_constant, line_of_long_number, line_too_deep
 from gpuplanner.workload.model_choice import ModelChoice
 from gpuplanner.workload.plan import WORKLOADS, Constraints, MachineChoice, Plan
 
@@ -75,13 +76,16 @@ def parse_json(text: str, name: str) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_twice)
     except RecursionError:
-        raise InputError(msg("plan.too_deep", file=name)) from None
+        raise InputError(msg("plan.too_deep", file=name, line=line_too_deep(text))) from None
     except json.JSONDecodeError as fault:
+        if not text.strip():
+            raise InputError(msg("plan.empty", file=name)) from None
         raise InputError(msg("plan.not_json", file=name, line=fault.lineno, column=fault.colno)) from None
     except _JsonFaultError as fault:
-        raise InputError(msg(fault.message_id, file=name, what=fault.what)) from None
+        place = {"line": line_of_constant(text)} if fault.message_id == "plan.not_a_number" else {}
+        raise InputError(msg(fault.message_id, file=name, what=fault.what, **place)) from None
     except ValueError:
-        raise InputError(msg("plan.number_too_long", file=name)) from None
+        raise InputError(msg("plan.number_too_long", file=name, line=line_of_long_number(text))) from None
 
 
 def plan_from_data(content: Any, name: str) -> Plan:

@@ -213,3 +213,10 @@ def test_a_list_of_layers_may_name_the_predicted_ones_too():
     listed = ["full_attention"] * 33
     assert refusal({**LLAMA, "layer_types": listed}).message.id == "model.field.long_list"
     assert architecture_from_config({**LLAMA, "layer_types": listed, "num_nextn_predict_layers": 1}).layers == 32
+
+
+def test_a_model_type_that_is_not_known_is_said_where_the_class_tells_the_family():
+    named = {"architectures": ["LlamaForCausalLM"]}
+    assert architecture_from_config({**LLAMA, **named}).notes == ()
+    shape = architecture_from_config({**LLAMA, **named, "model_type": "llama_of_mine"})
+    assert (shape.family, shape.notes) == ("llama", ("model.note.type_unknown",))

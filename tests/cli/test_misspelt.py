@@ -64,6 +64,8 @@ def test_a_search_that_finds_nothing_offers_the_nearest(capsys):
         ("name.x.y=1", "cli.set_no_group"),
         ("workload.kind=training", "cli.set_kind"),
         ("kind=by-hand", "cli.set_kind"),
+        ("=1", "cli.set_without_field"),
+        ("concurrency=", "cli.set_empty"),
         (f"input_tokens={'9' * 5000}", "plan.number_too_long"),
         ("concurrency=true", "plan.bad_field"),
         ('concurrency="64"', "plan.bad_field"),

@@ -7,6 +7,7 @@ from gpuplanner.machines.no_gpus import no_gpus
 from gpuplanner.machines.summary import _FIELDS, summary
 from gpuplanner.messages import Language, Message, Translator, msg
 from gpuplanner.probe.evidence import Evidence
+from gpuplanner.probe.evidence.events import ToolFault
 from gpuplanner.probe.evidence.gpu import Gpu, Process
 from gpuplanner.probe.evidence.host import Cpu, HostMemory, Limits
 from gpuplanner.units import Display
@@ -45,6 +46,12 @@ def test_a_machine_is_said_with_units():
         "Main memory": [("RAM", "2.00 TiB"), ("available", "1.00 TiB")],
         "Limits of a process": [("locked memory", "unlimited"), ("open files", "1,024")],
     }  # fmt: skip
+
+
+def test_a_tool_that_is_not_there_is_no_fault():
+    absent, refused = ToolFault(kind="absent", wanted="nvidia-smi"), ToolFault(kind="no_permission", wanted="dmesg")
+    assert said(Evidence(faults=(absent,))) == {}
+    assert said(Evidence(faults=(absent, refused))) == {"Faults of tools": [("", "1")]}
 
 
 def test_a_section_of_which_nothing_is_for_people_is_left_out():

@@ -42,6 +42,7 @@ def test_a_written_plan_reads_back_equal(tmp_path: Path, workload: Serving | Tra
         ("{", "plan.not_json", "line 1"),
         ("[" * 200_000, "plan.too_deep", "deeply"),
         ("[1]", "plan.not_a_plan", "gpuplan/1"),
+        (" \n", "plan.empty", "is empty"),
         ('{"format": "gpuplan/9"}', "plan.newer_format", "gpuplan/9"),
         ('{"format": "gpuplan/1", "format": "gpuplan/1"}', "plan.field_twice", "format"),
         ('{"format": NaN}', "plan.not_a_number", "NaN"),

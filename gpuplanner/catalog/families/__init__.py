@@ -17,7 +17,7 @@ def architecture_from_config(config: Mapping[str, Any], name: str = "") -> Model
     """The architecture that a Hugging Face `config.json` describes; `config` is its content.
 
     Of a model that wraps a known language model in an unknown way (with an encoder for pictures or sound) the language
-    model is counted, and a note says so.
+    model is counted, and a note says so; so does one where the class name alone is known, and the model type is not.
 
     Raises InputError: the family is not known (it is named), or a field is missing or cannot be (it is named).
     """
@@ -34,7 +34,15 @@ def architecture_from_config(config: Mapping[str, Any], name: str = "") -> Model
         shape = BUILDERS[family](fields).model_copy(update={"name": name or family})
     except ValidationError as fault:
         raise _impossible(family, fault) from None
+    if _is_by_class_alone(config):
+        shape = shape.model_copy(update={"notes": (*shape.notes, Note.TYPE_UNKNOWN)})
     return with_storage(shape, config)
+
+
+def _is_by_class_alone(config: Mapping[str, Any]) -> bool:
+    """Whether a model type is stated that is not known, so that the class name alone told the family."""
+    stated = config.get("model_type")
+    return isinstance(stated, str) and bool(stated) and stated not in BUILDERS and stated not in OTHER_NAMES
 
 
 def _names(config: Mapping[str, Any]) -> list[str]:
