@@ -1,6 +1,8 @@
 """The Machines place: a host is added and its questions are answered in the page; what a run brings is checked."""
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QWidget
 
 from gpuplanner.ui.machines_place.checks_view import LOOKS
 from gpuplanner.ui.machines_place.errands import Ways
@@ -10,7 +12,7 @@ from gpuplanner.ui.places import Place
 from gpuplanner.workspace import Workspace
 from tests.probe import sshd
 from tests.probe.sshd import Keys, Server
-from tests.ui.checks import clipped, missing_glyphs, nameless
+from tests.ui.checks import clipped, missing_glyphs, nameless, where
 from tests.ui.screenshots import each_look
 
 
@@ -97,3 +99,29 @@ def test_the_column_of_cards_is_there_for_what_can_be_watched_only(open_session,
     assert not page._to_run.isHidden()
     assert "run" in {action.id for action in page.heading().actions}
     assert not page.beside.isHidden()
+
+
+def test_what_a_machine_printed_is_nowhere_html(open_session, workspace, qtbot, tmp_path):
+    hostile = "<b>NVIDIA</b> <img src='file:///x.png'> H100 80GB\u202e"
+    file = tmp_path / "<i>smi<b>.txt"
+    file.write_text(
+        "".join(f"GPU {at}: {hostile} (UUID: GPU-{at})\n" for at in range(2))
+        + f"[1000.000000] NVRM: Xid (PCI:0000:c1:00): 79, pid=100, name={hostile}, GPU has fallen off the bus.\n",
+        encoding="utf-8",
+    )
+    session = opened(open_session, workspace)
+    page = session.window.current_page()
+    assert page.dropped([str(file)])
+    qtbot.waitUntil(lambda: page.presenter.current.shown.acceptance is not None, timeout=15000)
+    qtbot.waitUntil(lambda: bool(page.cause.findings))
+    shown = [each for each in page.presenter.current.shown.acceptance.results if each.judgement.lines]
+    assert shown
+    for result in shown[:6]:
+        page.checks.table.choose(result.id)
+        page.cause.findings[0].set_open(is_open=True)
+        for widget in session.window.findChildren(QWidget):
+            assert not (isinstance(widget, QLabel) and widget.textFormat() is not Qt.TextFormat.PlainText), where(
+                widget
+            )
+            for tag in ("<b>", "<img", "<i>"):
+                assert tag not in widget.toolTip(), where(widget)
