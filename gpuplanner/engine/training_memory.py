@@ -12,7 +12,7 @@ from gpuplanner.engine.formulas.activations import (
     workspace_beyond_loss_bytes,
     workspace_bytes,
 )
-from gpuplanner.engine.formulas.elementwise import Number, maximum, where
+from gpuplanner.engine.formulas.elementwise import Number, always, maximum, where
 from gpuplanner.engine.formulas.lora import dequantised_bytes, frozen_base_bytes
 from gpuplanner.engine.formulas.training_memory import (
     allocated_bytes,
@@ -234,6 +234,16 @@ def _states(model: ModelNumbers, software: SoftwareNumbers, layout: LayoutNumber
             base_shards,
         )
         sharded = layout.shard_base
+    reference: Number = NOTHING
+    if not always(layout.reference_copy, 0.0):
+        reference = resident_weight_bytes(
+            layout.reference_copy * weights_here,
+            software.word_bytes,
+            part.dense_parameters,
+            weight_shards[0],
+            part.expert_parameters,
+            weight_shards[1],
+        )
     elsewhere = maximum(sharded * (part.shard_members > 1), layout.offload_weights)
     live = maximum(layers / part.stage_layers * software.gathered_layers, software.gathered_parameters)
     return StateNumbers(
@@ -241,14 +251,7 @@ def _states(model: ModelNumbers, software: SoftwareNumbers, layout: LayoutNumber
             weights_here, software.weight_bytes, trained[0], weight_shards[0], trained[1], weight_shards[1]
         ),
         base=base,
-        reference=resident_weight_bytes(
-            layout.reference_copy * weights_here,
-            software.word_bytes,
-            part.dense_parameters,
-            weight_shards[0],
-            part.expert_parameters,
-            weight_shards[1],
-        ),
+        reference=reference,
         cast=cast_bytes(software.cast_bytes, trained[0], weight_shards[0], trained[1], weight_shards[1]),
         gradients=gradients,
         early_gradients=early_gradient_bytes(gradients, software.persistent_gradients, part.micro_batches),

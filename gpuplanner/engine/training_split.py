@@ -62,7 +62,10 @@ class Split:
         """Over how many ranks dense and expert states are divided where `switch` is 1; 1 where it is 0."""
         if always(switch, 0.0):
             return 1.0, 1.0
-        return 1.0 + switch * (self.shard_members - 1.0), 1.0 + switch * (self.expert_shard_members - 1.0)
+        dense = 1.0 + switch * (self.shard_members - 1.0)
+        if always(self.expert_parameters, 0.0):
+            return dense, 1.0  # of a model without experts there is nothing to divide
+        return dense, 1.0 + switch * (self.expert_shard_members - 1.0)
 
 
 def split(model: ModelNumbers, hardware: HardwareNumbers, layout: LayoutNumbers) -> Split:

@@ -57,7 +57,7 @@ def resident_weight_bytes(
     expert_shards: Number,
 ) -> Number:
     """Weights that stay on the GPU between steps, sharded once: over data-parallel ranks where the stage does."""
-    return on_gpu * bytes_per_weight * (dense_parameters / dense_shards + expert_parameters / expert_shards)
+    return on_gpu * bytes_per_weight * added(dense_parameters / dense_shards, expert_parameters / expert_shards)
 
 
 @formula(
@@ -73,7 +73,7 @@ def cast_bytes(
     expert_shards: Number,
 ) -> Number:
     """16-bit copies of the weights that are computed with, where the framework keeps them for a whole pass."""
-    return bytes_per_cast * (dense_parameters / dense_shards + expert_parameters / expert_shards)
+    return bytes_per_cast * added(dense_parameters / dense_shards, expert_parameters / expert_shards)
 
 
 @formula(
@@ -90,7 +90,7 @@ def gradient_bytes(
     expert_shards: Number,
 ) -> Number:
     """Gradients of what is trained, at the end of the backward pass."""
-    return on_gpu * bytes_per_gradient * (dense_parameters / dense_shards + expert_parameters / expert_shards)
+    return on_gpu * bytes_per_gradient * added(dense_parameters / dense_shards, expert_parameters / expert_shards)
 
 
 @formula(Unit.BYTE, "held_gradient_bytes · max(persistent_gradients, micro_batches > 1)", ZERO)
@@ -113,7 +113,7 @@ def optimizer_bytes(
     expert_shards: Number,
 ) -> Number:
     """Optimizer states and FP32 master weights of what is trained; divided by TP and PP whatever the stage."""
-    return on_gpu * bytes_per_state * (dense_parameters / dense_shards + expert_parameters / expert_shards)
+    return on_gpu * bytes_per_state * added(dense_parameters / dense_shards, expert_parameters / expert_shards)
 
 
 @formula(
@@ -130,7 +130,7 @@ def step_copy_bytes(
     expert_shards: Number,
 ) -> Number:
     """What the optimizer step allocates for a while: gradients of the rank's partition in FP32."""
-    return on_gpu * bytes_per_copy * (dense_parameters / dense_shards + expert_parameters / expert_shards)
+    return on_gpu * bytes_per_copy * added(dense_parameters / dense_shards, expert_parameters / expert_shards)
 
 
 @formula(
