@@ -1,6 +1,7 @@
 """What a command works with: the workspace, the language, and how numbers are shown."""
 
 import json
+import re
 import sys
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from gpuplanner.workspace import Workspace
 
 
+_OBEYED = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+"""Controls of eight bits and marks that turn the direction of a line; JSON itself escapes those of seven bits."""
 MOST_PROBLEMS = 20
 """Lines about overlays before an answer; the window lists them all."""
 
@@ -81,5 +84,6 @@ class Context:
 
 
 def print_json(content: Any) -> None:
-    """Print JSON as other programs read it: unknown is null, never NaN."""
-    print(json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False))
+    """Print JSON as other programs read it: unknown is null, never NaN; what a terminal would obey is escaped."""
+    text = json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False)
+    print(_OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
