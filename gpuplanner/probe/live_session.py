@@ -9,6 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,8 @@ def of_bytes(packed: bytes) -> LiveSession:
                     _put(telemetry, info.filename.removesuffix(".npy"), array)
             gpus = {int(gpu): str(name)[:200] for gpu, name in about["gpus"].items() if gpu.isdecimal()}
             target, began = str(about["target"])[:200], str(about["began"])[:40]
+            # It goes into tables for spreadsheets as it is.
+            datetime.fromisoformat(began)
     except InputError:
         raise
     except _DAMAGED as error:

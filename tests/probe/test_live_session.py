@@ -3,6 +3,7 @@
 import io
 import zipfile
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,12 @@ def test_bytes_that_are_no_session_are_refused(session):
     for given_bytes in (b"", b"PK", packed[:-30], packed[40:]):
         with pytest.raises(InputError):
             of_bytes(given_bytes)
+
+
+@pytest.mark.parametrize("began", ["=cmd|'/C calc'!A1", "yesterday", "\x1b[2J"])
+def test_a_time_that_is_none_is_refused(session, began):
+    with pytest.raises(InputError):
+        of_bytes(to_bytes(replace(session, began=began)))
 
 
 def test_a_bomb_is_not_unpacked():
