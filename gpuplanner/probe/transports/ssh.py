@@ -280,7 +280,13 @@ class _Session:
 
     async def _listen_to_errors(self) -> None:
         line = b""
+        heard = 0
         while piece := await self._errors.read(1 << 14):
+            heard += len(piece)
+            if MOST_NOISE < heard <= MOST_NOISE + len(piece):
+                # A flood beside the results, which need never end either.
+                with contextlib.suppress(ProcessLookupError):
+                    self._process.terminate()
             self._said = (self._said + piece)[-LONGEST_SAID:]
             *ended, line = (line + piece)[-LONGEST_SAID:].split(b"\n")
             for each in ended:

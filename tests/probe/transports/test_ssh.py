@@ -320,6 +320,23 @@ def test_a_host_that_floods_without_ever_ending_a_line_is_given_up(start, tmp_pa
     assert time.monotonic() - began < 15
 
 
+@pytest.mark.parametrize("answers", [False, True])
+def test_a_flood_of_complaints_is_given_up(start, tmp_path, answers):
+    flood = tmp_path / "flood"
+    mark = 'echo "$(echo "$SSH_ORIGINAL_COMMAND" | grep -o "gpuplanner-[0-9a-f]*" | head -1) python"'
+    flood.write_text(f"#!/bin/sh\n{mark if answers else ''}\nexec cat /dev/zero >&2\n")
+    flood.chmod(0o755)
+    server = start(settings={"ForceCommand": str(flood)})
+    events: list[Event] = []
+    began = time.monotonic()
+    if answers:
+        assert not run(SshTransport("node", extra=server.client()), ECHO, told=events.append).whole
+        assert [type(event) for event in events] == [Lost]
+    else:
+        assert refused(SshTransport("node", extra=server.client())).id == "probe.ssh.no_shell"
+    assert time.monotonic() - began < 15
+
+
 def test_a_flood_without_lines_after_the_shell_answered_ends_the_run(start, tmp_path, monkeypatch):
     monkeypatch.setattr("gpuplanner.probe.transports.ssh.LONGEST_FRAME", 1_000_000)
     flood = tmp_path / "flood"
