@@ -1,5 +1,6 @@
 """`watch`, against an NVML with recorded values."""
 
+import io
 import json
 import signal
 import subprocess
@@ -9,8 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from gpuplanner.cli.context import Context
 from gpuplanner.cli.main import main
+from gpuplanner.cli.program import CommandTranslator
+from gpuplanner.cli.watch_command import Watching
 from gpuplanner.machines import low_utilization
+from gpuplanner.messages import Language
 
 
 def readable_kernel_log():
@@ -118,3 +123,20 @@ def test_without_events_and_without_root_it_says_that_xids_are_not_told(watch):
     _, _, err = watch("--seconds", "0.1", gpus=1, no_events=1)
     # Whoever may read the kernel's log is told of them by it.
     assert ("Xids are not told" in err) is (not readable_kernel_log())
+
+
+def test_a_sample_of_eight_gpus_is_one_write(monkeypatch):
+    """Ten samples a second of eight GPUs: a write a line costs more than all the rest."""
+
+    class Counting(io.StringIO):
+        flushed = 0
+
+        def flush(self):
+            self.flushed += 1
+
+    out = Counting()
+    monkeypatch.setattr(sys, "stdout", out)
+    Watching(Context(CommandTranslator(Language.ENGLISH)), as_json=True).heard(
+        {"frame": "sample", "at_s": 0.0, "gpus": [{"gpu": gpu, "power_w": 1.0} for gpu in range(8)]}
+    )
+    assert (out.flushed, len(out.getvalue().splitlines())) == (1, 8)
