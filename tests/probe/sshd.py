@@ -189,13 +189,16 @@ class Server:
                     found[str(path)] = (told.st_mode, told.st_size, told.st_mtime_ns, told.st_ctime_ns)
         return found
 
-    def end_sessions(self) -> None:
-        """Cut all connections at once, as a network does that breaks; what runs there has to notice it by itself."""
+    def end_sessions(self, signal: int = 9) -> None:
+        """Cut all connections at once, as a network does that breaks; what runs there has to notice it by itself.
+
+        With SIGSTOP they stay and fall silent, as a machine does that is stuck.
+        """
         assert self.process is not None
         for pid in _below(self.process.pid):
             with contextlib.suppress(OSError):
                 if Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").startswith("sshd"):
-                    _killed(pid)
+                    os.kill(pid, signal)
 
     def client(self, name: str = "node", **settings: str) -> tuple[str, ...]:
         """Options that give a client a configuration in which `name` is this server."""

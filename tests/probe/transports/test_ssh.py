@@ -5,6 +5,7 @@ import contextlib
 import gc
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuplanner.messages import InputError, msg
+from gpuplanner.messages import InputError, Message, msg
 from gpuplanner.probe.commands import Command, Topic
 from gpuplanner.probe.running import Collected, probe
 from gpuplanner.probe.transports import Began, Ended, Event, Hello, Lost, ssh, ssh_client
@@ -247,25 +248,37 @@ def test_cancelled_it_leaves_nothing_running_there(start, only_sh, tmp_path, pyt
     assert outs(kept)["echo"][0] == "ended"
 
 
-def test_a_network_that_breaks_keeps_what_came(start, tmp_path):
+@pytest.mark.parametrize(("how", "why"), [(signal.SIGKILL, ""), (signal.SIGSTOP, "probe.ssh.lost")])
+def test_a_network_that_breaks_or_falls_silent_keeps_what_came(start, tmp_path, how, why):
     server = start()
+    client = server.client(ServerAliveInterval="1", ServerAliveCountMax="1")
     command, path = sleeper(tmp_path)
     events: list[Event] = []
 
     async def broken():
-        collected = Collected("node", (ECHO, command))
-        work = asyncio.ensure_future(
-            probe(SshTransport("node", extra=server.client()), (ECHO, command), events.append, collected)
-        )
+        collected, echoed = Collected("node", (ECHO, command)), asyncio.Event()
+
+        def told(event):
+            events.append(event)
+            if isinstance(event, Ended):
+                echoed.set()
+
+        work = asyncio.ensure_future(probe(SshTransport("node", extra=client), (ECHO, command), told, collected))
         pid = await pid_in(path)
-        await asyncio.sleep(0.2)
-        server.end_sessions()
-        return pid, await work
+        await echoed.wait()
+        server.end_sessions(how)
+        return pid, await asyncio.wait_for(work, 15)
 
     pid, made = asyncio.run(broken())
     assert not made.whole
     assert outs(made)["echo"][0] == "ended"
-    assert [event.why.id for event in events if isinstance(event, Lost)] == ["probe.ssh.lost_between"]
+    (lost,) = [event.why for event in events if isinstance(event, Lost)]
+    assert lost.id == "probe.ssh.lost_between"
+    if why:
+        reason = lost.values["why"]
+        assert isinstance(reason, Message)
+        assert reason.id == why
+        server.end_sessions()
     assert gone(pid)
 
 
