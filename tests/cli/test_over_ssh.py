@@ -347,17 +347,25 @@ def terminal():
         each.close()
 
 
-def test_a_password_is_typed_and_never_shown(server, known, terminal):
+def test_a_password_is_typed_and_neither_shown_nor_kept(server, known, terminal, tmp_path):
     if not namespace_possible():
         pytest.skip("a user with a password needs root and a mount namespace")
     known(server.client("node", IdentityFile="none", PreferredAuthentications="password"))
-    at = terminal("probe", "--test", "node")
+    saved = tmp_path / "node.gpurun"
+    at = terminal("probe", "node", "--save", str(saved))
     at.until("password:")
     at.until("> ")
     at.types(PASSWORD)
     assert at.code() == 0
-    assert "Login: done" in at.shown
+    assert "8 × NVIDIA H100" in at.shown
     assert PASSWORD not in at.shown
+    homes = {
+        Path(os.environ[name]) for name in ("XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
+    }
+    kept = [saved, *(path for home in homes for path in home.rglob("*") if path.is_file())]
+    # The history is among them.
+    assert len(kept) > 1
+    assert [path for path in kept if PASSWORD.encode() in path.read_bytes()] == []
 
 
 def test_a_password_and_a_one_time_code_are_two_questions(start, known, terminal, tmp_path):
