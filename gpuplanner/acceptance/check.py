@@ -36,7 +36,10 @@ class CheckRule(Thresholds):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a check gets. `root`: whether the commands ran as root, None where nobody knows; `today`: for licences."""
+    """What a check gets. `root`: whether the commands ran as root, None where nobody knows.
+
+    `today`: the day on which the machine was asked, for licences; None of a text that was saved nobody knows when.
+    """
 
     evidence: Evidence
     promised: Promised

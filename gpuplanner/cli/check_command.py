@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import Any
 
 from gpuplanner.acceptance.checking import Acceptance, CheckResult
@@ -30,7 +29,7 @@ def check_machine(options: argparse.Namespace, context: Context) -> int:
     """Check a machine. Exit code 0 pass, 1 warning or failure, 3 where nothing can be told."""
     wanted = expected(options.expect, context.workspace) if options.expect is not None else None
     machine = machine_evidence(options.targets, context)
-    found = judge(context.workspace, machine, wanted, datetime.now(UTC).date())
+    found = judge(context.workspace, machine, wanted)
     for run in machine.runs:
         keep_run(options, options.targets[0], run, context, found.verdict.value, options.expect or "")
     if options.json:

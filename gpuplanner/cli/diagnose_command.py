@@ -4,7 +4,6 @@ import argparse
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from gpuplanner.acceptance.checking import Acceptance
@@ -59,7 +58,7 @@ def diagnose_machine(options: argparse.Namespace, context: Context) -> int:
     """Diagnose a machine. Exit code 0 where no cause is found, 1 where one is, 3 where nothing can be told."""
     wanted = expected(options.expect, context.workspace) if options.expect is not None else None
     machine = _machine(options.targets, context)
-    acceptance = judge(context.workspace, machine, wanted, datetime.now(UTC).date())
+    acceptance = judge(context.workspace, machine, wanted)
     for run in machine.runs:
         keep_run(options, options.targets[0], run, context, acceptance.verdict.value, options.expect or "")
     found = _Diagnosis(machine, acceptance, find(machine.evidence, acceptance))

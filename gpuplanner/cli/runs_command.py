@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ def show_run(options: argparse.Namespace, context: Context) -> int:
         save(run, options.save)
     wanted = options.expect if options.expect is not None else kept.expected
     promised = expected(wanted, context.workspace) if wanted else None
-    found = judge(context.workspace, of_run(run), promised, datetime.now(UTC).date())
+    found = judge(context.workspace, of_run(run), promised)
     if options.json:
         print_json({"run": asdict(kept), **check_data(found, context)})
     else:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from gpuplanner.messages import InputError, msg, shortened
@@ -31,6 +32,16 @@ class MachineEvidence:
     root: bool | None = None
     runs: tuple[Run, ...] = ()
     inspections: tuple[Inspection, ...] = ()
+
+    @property
+    def asked_on(self) -> date | None:
+        """The day on which the machine was asked; None of saved texts, and of a time that no calendar has."""
+        if not self.runs:
+            return None
+        try:
+            return datetime.fromtimestamp(self.runs[0].began, UTC).date()
+        except (OverflowError, ValueError, OSError):
+            return None
 
 
 def of_run(run: Run) -> MachineEvidence:

@@ -1,7 +1,5 @@
 """A machine held against what was promised, by the rules that the app brings along. Measures and shows nothing."""
 
-from datetime import date
-
 from gpuplanner.acceptance.checking import Acceptance, accept
 from gpuplanner.acceptance.checks import checks
 from gpuplanner.acceptance.compatibility import read_compatibility
@@ -13,10 +11,10 @@ from gpuplanner.paths import shipped
 from gpuplanner.workspace import Workspace
 
 
-def judge(workspace: Workspace, machine: MachineEvidence, wanted: Promised | None, today: date) -> Acceptance:
+def judge(workspace: Workspace, machine: MachineEvidence, wanted: Promised | None) -> Acceptance:
     """All checks of a machine, against what is wanted of it or, where that is None, against itself.
 
-    `today`: for what runs out, such as licences.
+    What runs out, such as a licence, is judged by the day on which the machine was asked, never by the clock here.
     """
     catalogs = shipped("catalogs")
     return accept(
@@ -25,6 +23,6 @@ def judge(workspace: Workspace, machine: MachineEvidence, wanted: Promised | Non
         read_rules(catalogs / "checks"),
         promise(wanted, machine.evidence, workspace),
         root=machine.root,
-        today=today,
+        today=machine.asked_on,
         compatibility=read_compatibility(catalogs / "compatibility"),
     )

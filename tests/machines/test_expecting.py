@@ -1,7 +1,5 @@
 """What a machine is held against, by the names that a person gives."""
 
-from datetime import date
-
 import pytest
 
 from gpuplanner.acceptance.verdicts import Verdict
@@ -15,7 +13,6 @@ from gpuplanner.store.plan_files import write_plan
 from gpuplanner.workload.plan import MachineChoice
 from gpuplanner.workspace import Workspace
 
-TODAY = date(2026, 12, 1)
 _LIST = "".join(
     f"GPU {at}: NVIDIA H100 80GB HBM3 (UUID: GPU-0000000{at}-1111-2222-3333-444444444444)\n" for at in range(8)
 )
@@ -75,7 +72,7 @@ def test_pasted_text_is_judged_as_a_file_of_it_is(workspace, tmp_path):
     assert [gpu.uuid for gpu in pasted.evidence.gpus] == [gpu.uuid for gpu in saved.evidence.gpus]
     wanted = expected("p5.48xlarge", workspace)
     verdicts = [
-        {result.id: result.judgement.verdict for result in judge(workspace, machine, wanted, TODAY).results}
+        {result.id: result.judgement.verdict for result in judge(workspace, machine, wanted).results}
         for machine in (pasted, saved)
     ]
     assert verdicts[0] == verdicts[1]

@@ -95,7 +95,7 @@ def licence(asked: Asked) -> Judgement | None:
         return None
 
     def one(gpu: Gpu) -> Judgement | None:
-        said, lines = gpu.licence_status, lines_of([gpu], "licence_status", "licence_expiry", "licence_product")
+        said, lines = gpu.licence_status, lines_of([gpu], "licence_status", "licence_expiry", "licence_told_on")
         expected = text("Licensed")
         if said is None:
             return absent(absence(gpu, "licence_status"), "nvidia-smi -q", expected)
@@ -110,7 +110,19 @@ def licence(asked: Asked) -> Judgement | None:
                 msg("check.ask.licence"),
                 lines,
             )
-        days = _days_left(gpu.licence_expiry, asked.today)
+        ends = _day(gpu.licence_expiry)
+        # A saved text tells of its own day: by today's every licence of last year would have run out.
+        on = _day(gpu.licence_told_on) or asked.today
+        if ends is not None and on is None:
+            return Judgement(
+                Verdict.CANNOT_TELL,
+                msg("check.licence.no_day"),
+                expected,
+                measured,
+                msg("check.do.would_tell", command="nvidia-smi -q"),
+                lines=lines,
+            )
+        days = (ends - on).days if ends is not None and on is not None else None
         if days is not None and days < 0:
             return Judgement(
                 Verdict.FAIL,
@@ -135,12 +147,10 @@ def licence(asked: Asked) -> Judgement | None:
     return each_gpu(virtual, one, "nvidia-smi -q")
 
 
-def _days_left(expiry: str | None, today: date | None) -> int | None:
-    match = _DATE.search(expiry or "")
-    if match is None or today is None:
-        return None
+def _day(text: str | None) -> date | None:
+    match = _DATE.search(text or "")
     try:
-        return (date(int(match[1]), int(match[2]), int(match[3])) - today).days
+        return date(int(match[1]), int(match[2]), int(match[3])) if match is not None else None
     except ValueError:
         return None
 

@@ -112,7 +112,8 @@ class Gpu(Record):
     "00000000:10:1C.0" in capitals with a domain of 8 digits. `state`: "ok", "lost", "needs reset", "error".
     Throttle reasons are NVML's bit mask. PCIe generations and widths are counts; `pcie_gen_max` is what card and slot
     can do together, `pcie_gen_gpu_max` and `pcie_gen_host_max` each of them. Power and temperature in W and °C; the
-    margins of slowdown and shutdown are the values of `temperature_margin_c` at which they happen.
+    margins of slowdown and shutdown are the values of `temperature_margin_c` at which they happen. `licence_told_on`:
+    the day (ISO 8601) on which a text with a licence's expiry says that it was printed.
     """
 
     index: int | None = None
@@ -177,6 +178,7 @@ class Gpu(Record):
     licence_product: str | None = None
     licence_status: str | None = None
     licence_expiry: str | None = None
+    licence_told_on: str | None = None
 
     ecc_corrected_volatile: int | None = None
     ecc_uncorrected_volatile: int | None = None

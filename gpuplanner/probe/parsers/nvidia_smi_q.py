@@ -107,6 +107,7 @@ class _Log:
         self._above = []
         if label == "timestamp" and value:
             self._new_log()
+            self._heads[-1].printed(value, line)
         elif label == "attached_gpus" and self._attached[-1] is None:
             self._attached[-1] = count_or_none(value)
         elif not self._heads[-1].take(label, value, line):

@@ -136,6 +136,8 @@ class _Document:
                     self._trees[-1].take(path[1:], text, line)
             elif path == ["attached_gpus"]:
                 self._attached = count_or_none(text)
+            elif path == ["timestamp"]:
+                self.head.printed(text, line)
             elif len(path) == 1:
                 self.head.take(path[0], text, line)
         self._leaf = False

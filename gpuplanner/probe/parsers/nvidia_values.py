@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from datetime import date
 
 from gpuplanner.messages import msg
 from gpuplanner.probe.evidence.gpu import Gpu
@@ -19,6 +20,8 @@ _HEXADECIMAL = re.compile(r"(?:0x)?([0-9A-Fa-f]{1,16})$")
 _BETWEEN = re.compile(r"[^a-z0-9]{1,100}")
 _MEMORY = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s{0,4}(B|KiB|KB|MiB|MB|GiB|GB|TiB)?$")
 _LARGEST_EXACT = 2**53
+_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
+_CTIME = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) \d{2}:\d{2}:\d{2} (\d{4})$")
 _TO_MIB = {"B": 2.0**-20, "KiB": 2.0**-10, "KB": 2.0**-10, "GiB": 2.0**10, "GB": 2.0**10, "TiB": 2.0**20}
 
 
@@ -98,6 +101,20 @@ def count_or_none(text: str) -> int | None:
         return None
 
 
+def day(text: str) -> str:
+    """The day of a time as C's `ctime` prints it ("Wed Sep 21 14:01:02 2022") in ISO 8601. Raises UnreadableError.
+
+    Not by `strptime`: it takes the names of months from the language of this computer.
+    """
+    match = _CTIME.match(text.strip())
+    if match is None:
+        raise UnreadableError(text)
+    try:
+        return date(int(match[3]), _MONTHS.index(match[1]) // 3 + 1, int(match[2])).isoformat()
+    except ValueError:
+        raise UnreadableError(text) from None
+
+
 def plain_label(label: str) -> str:
     """A label or an element's name in lower case with one "_" for all between its words: "GPU T.Limit Temp"."""
     return _BETWEEN.sub("_", label.lower()).strip("_")
@@ -132,6 +149,11 @@ class Head:
     def __init__(self, output: Output) -> None:
         self._reading = Reading(output)
         self._given: dict[str, tuple[str, Line]] = {}
+        self._printed: tuple[str, Line] | None = None
+
+    def printed(self, text: str, line: Line) -> None:
+        """When the text was printed, as it says."""
+        self._printed = (text, line)
 
     def take(self, label: str, text: str, line: Line) -> bool:
         """Read a version by its label. False when the label is none of them."""
@@ -144,11 +166,13 @@ class Head:
         return True
 
     def give(self, gpu: Reading) -> None:
-        """The driver and the newest CUDA that it takes, to a GPU."""
+        """The driver and the newest CUDA that it takes, to a GPU; to a licence's end the day on which it was told."""
         for theirs, mine in (("driver_version", "driver_version"), ("cuda_driver_version", "cuda_version")):
             if theirs in self._given:
                 text, line = self._given[theirs]
                 gpu.take(mine, text, version, line)
+        if self._printed is not None and "licence_expiry" in gpu:
+            gpu.take("licence_told_on", self._printed[0], day, self._printed[1])
 
     def software(self) -> Software | None:
         """The record of the versions, None where none stood there."""

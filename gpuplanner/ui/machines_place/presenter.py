@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -279,7 +278,7 @@ class MachinesPresenter(QObject):
             machine = read() if read is not None else None
             if machine is None:
                 return Shown(entry.target, entry.kind, promised=promised, plan=plan), problem, None
-            acceptance = judge(workspace, machine, promised, datetime.now(UTC).date())
+            acceptance = judge(workspace, machine, promised)
             findings = find(machine.evidence, acceptance)
             verdict, outcome = acceptance.verdict.value, None
             against = text if problem is None else ""

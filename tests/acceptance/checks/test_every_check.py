@@ -1,11 +1,14 @@
 """Each check passes, objects, and says that it cannot tell, each by a machine that differs in what it is about."""
 
 from dataclasses import replace
+from datetime import date
 
 import pytest
 
-from gpuplanner.acceptance.promised import Identity
+from gpuplanner.acceptance.check import Asked
+from gpuplanner.acceptance.promised import NOTHING, Identity
 from gpuplanner.acceptance.verdicts import Verdict
+from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.events import KernelEvent, ToolFault
 from gpuplanner.probe.evidence.gpu import NvLink, Process
 from gpuplanner.probe.evidence.host import Cpu, Disk, HostMemory, KernelModule, Limits, Mount, Service, System
@@ -21,7 +24,7 @@ from gpuplanner.probe.evidence.measured import (
 from gpuplanner.probe.evidence.paths import IbPort, NetworkLink, PathMatrix, PciDevice
 from gpuplanner.probe.evidence.record import Lacking
 from gpuplanner.probe.evidence.software import Software
-from tests.acceptance.judged import A6000, BY_ID, ENGLISH, H100, absent, gpus, judge, promising
+from tests.acceptance.judged import A6000, BY_ID, ENGLISH, H100, RULES, absent, gpus, judge, promising
 
 PASS, WARN, FAIL, CANNOT, SKIPPED = Verdict
 GIB = 2.0**30
@@ -498,3 +501,22 @@ def test_the_odd_one_is_shown_with_units(sections, shown):
     assert judgement.expected is not None
     assert judgement.measured is not None
     assert (ENGLISH.text(judgement.expected), ENGLISH.text(judgement.measured)) == shown
+
+
+@pytest.mark.parametrize(
+    ("told_on", "asked_on", "verdict"),
+    [
+        ("2024-03-01", None, PASS),
+        ("2024-03-28", date(2031, 1, 1), WARN),
+        ("2024-04-02", None, FAIL),
+        (None, date(2024, 4, 2), FAIL),
+        (None, date(2024, 3, 1), PASS),
+        (None, None, CANNOT),
+    ],
+)
+def test_a_licence_is_judged_by_the_day_of_its_text(told_on, asked_on, verdict):
+    fields = {"licence_status": "Licensed", "licence_expiry": "2024-4-1 0:0:0 GMT", "licence_told_on": told_on}
+    evidence = Evidence(gpus=gpus(1, virtualization="VGPU", **{name: each for name, each in fields.items() if each}))
+    judgement = BY_ID["virt.licence"].judge(Asked(evidence, NOTHING, RULES["virt.licence"], today=asked_on))
+    assert judgement is not None
+    assert judgement.verdict is verdict

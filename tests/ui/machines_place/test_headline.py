@@ -1,7 +1,5 @@
 """The verdict in words: nobody is told that a machine is well, or as quoted, of whose GPUs nothing was read."""
 
-from datetime import date
-
 import pytest
 
 from gpuplanner.acceptance.verdicts import Verdict
@@ -23,7 +21,7 @@ def judged(tmp_path_factory):
 
     def of(text: str, wanted: str = ""):
         promised = expected(wanted, workspace) if wanted else None
-        return judge(workspace, of_text(text, "pasted"), promised, date(2026, 12, 1))
+        return judge(workspace, of_text(text, "pasted"), promised)
 
     yield of
     workspace.store.close()
