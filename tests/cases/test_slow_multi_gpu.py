@@ -90,6 +90,30 @@ def test_com01_access_control_names_the_bridges():
     assert "acs" not in diagnosed(off + card("41:00.0") + card("81:00.0"))
 
 
+def under(bus: str, above: str) -> str:
+    """A bridge of `lspci -vvv` on whose secondary bus `bus` devices stand, with its access control."""
+    first, control = above.split(" ", 1)
+    head, *rest = bridge(first, control).splitlines(keepends=True)
+    return f"{head}\tBus: primary=00, secondary={bus}, subordinate={bus}, sec-latency=0\n{''.join(rest)}"
+
+
+def test_com01_access_control_counts_only_above_gpus_and_their_adapters():
+    on, off = "SrcValid+ TransBlk- ReqRedir+ CmpltRedir+", "SrcValid- TransBlk- ReqRedir- CmpltRedir-"
+    validates = "SrcValid+ TransBlk- ReqRedir- CmpltRedir-"
+    switch = "83:00.0 Bridge [0680]: NVIDIA Corporation GH100 [H100 NVSwitch] [10de:22a3] (rev a1)\n"
+    cards = card("41:00.0") + card("42:00.0")
+    tree = under("41", f"00:01.0 {off}") + under("42", f"00:02.0 {off}") + cards
+    assert "acs" not in diagnosed(tree + under("83", f"00:03.0 {on}") + switch)
+    assert "acs" not in diagnosed(under("41", f"00:01.0 {validates}") + under("42", f"00:02.0 {validates}") + cards)
+    adapter = "43:00.0 Infiniband controller [0207]: Mellanox Technologies MT2910 Family [ConnectX-7] [15b3:1021]\n"
+    for device in (adapter, adapter.replace("Infiniband controller [0207]", "Ethernet controller [0200]")):
+        found = diagnosed(tree + under("83", f"00:03.0 {on}") + switch + under("43", f"00:04.0 {on}") + device)
+        assert "00:04.0" in said(found["acs"])
+        assert "00:03.0" not in said(found["acs"])
+    onboard = "44:00.0 Ethernet controller [0200]: Intel Corporation I350 [8086:1521]\n"
+    assert "acs" not in diagnosed(tree + under("44", f"00:05.0 {on}") + onboard)
+
+
 def test_com02_pairs_below_bridges_hang_where_the_iommu_is_on():
     paths = matrix(["GPU0", "GPU1", "GPU2"], "X PXB SYS", "PXB X SYS", "SYS SYS X")
     gpus = "".join(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from gpuplanner.acceptance.bridges import redirecting
 from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
 from gpuplanner.acceptance.compatibility import version_of
 from gpuplanner.acceptance.gpu_traits import is_guest
@@ -200,7 +201,7 @@ def access_control(asked: Asked) -> Judgement | None:
     if is_guest(evidence):
         return Judgement(Verdict.SKIPPED, msg("check.acs.guest"))
     known = [device for device in evidence.pci if device.acs_source_validation is not None]
-    on = [device for device in known if device.acs_source_validation]
+    on = redirecting(evidence)
     if on:
         return Judgement(
             Verdict.WARN,
@@ -217,6 +218,13 @@ def access_control(asked: Asked) -> Judgement | None:
     if translating:
         return Judgement(
             Verdict.WARN, msg("check.acs.iommu"), text("iommu=pt"), text(line), msg("check.do.iommu"), lines=lines
+        )
+    elsewhere = [device for device in known if device.acs_source_validation]
+    if elsewhere:
+        return Judgement(
+            Verdict.PASS,
+            msg("check.acs.elsewhere", count=len(elsewhere)),
+            lines=lines_of(elsewhere, "acs_flags", "acs_source_validation"),
         )
     if known:
         return Judgement(

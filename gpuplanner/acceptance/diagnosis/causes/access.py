@@ -1,5 +1,6 @@
 """What sends copies between GPUs a detour through the processor: access control services and address translation."""
 
+from gpuplanner.acceptance.bridges import redirecting
 from gpuplanner.acceptance.check import lines_of
 from gpuplanner.acceptance.diagnosis.finding import Cause, Certainty, Looking, Signs
 from gpuplanner.acceptance.gpu_traits import gpus_on_bus, is_guest
@@ -28,19 +29,17 @@ def translating(looking: Looking) -> Signs | None:
 
 
 def control(looking: Looking) -> Signs | None:
-    """Bridges of bare metal send what goes from device to device up to the processor, to be checked there."""
+    """Bridges of bare metal send what goes from GPU to GPU or adapter up to the processor, to be checked there."""
     evidence = looking.evidence
     if is_guest(evidence):
         return None
-    on = [device for device in evidence.pci if device.acs_source_validation]
-    redirecting = [device for device in on if "ReqRedir+" in (device.acs_flags or "")]
+    shown = redirecting(evidence)
     # One GPU alone has nobody to copy to; where no GPU was listed, the lines were picked out of a longer text.
-    if not on or (len(gpus_on_bus(evidence)) == 1 and not evidence.ib_ports and len(evidence.gpus) < 2):
+    if not shown or (len(gpus_on_bus(evidence)) == 1 and not evidence.ib_ports and len(evidence.gpus) < 2):
         return None
-    shown = redirecting or on
     buses = [device.bus_id for device in shown if device.bus_id]
     return Signs(
-        Certainty.SHOWN if redirecting else Certainty.LIKELY,
+        Certainty.SHOWN if any(device.acs_flags for device in shown) else Certainty.LIKELY,
         lines_of(shown, "bus_id", "acs_flags"),
         {
             "count": len(shown),
