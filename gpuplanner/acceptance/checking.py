@@ -10,6 +10,14 @@ from gpuplanner.acceptance.promised import NOTHING, Promised
 from gpuplanner.acceptance.verdicts import Verdict, overall
 from gpuplanner.probe.evidence import Evidence
 
+_OF_THE_HOST = frozenset(
+    {
+        "clock.drift", "cpu.count", "cpu.gov", "cpu.steal", "disk.free", "disk.health", "disk.kind", "disk.speed",
+        "drv.secureboot", "net.link", "numa", "ram", "shm", "swap", "uptime", "virt.container", "virt.host",
+    }
+)  # fmt: skip
+"""Checks that say nothing of a GPU."""
+
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
@@ -33,8 +41,12 @@ class Acceptance:
 
     @property
     def verdict(self) -> Verdict:
-        """Of the machine."""
-        return overall(result.judgement.verdict for result in self.results)
+        """Of the machine. Where nothing was promised, a host that is well is no GPU machine that is."""
+        verdict = overall(result.judgement.verdict for result in self.results)
+        if verdict is Verdict.PASS and self.promised.said_by is None:
+            passed = {result.id for result in self.results if result.judgement.verdict is Verdict.PASS}
+            return verdict if passed - _OF_THE_HOST else Verdict.CANNOT_TELL
+        return verdict
 
 
 def accept(
