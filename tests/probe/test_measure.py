@@ -170,6 +170,24 @@ def test_pytorch_multiplies_and_attends_in_a_process_of_its_own(measured, librar
     assert libraries.left() == {}
 
 
+def test_of_a_rate_through_pytorch_stands_what_its_own_gpu_did_meanwhile(measured, with_torch, monkeypatch):
+    monkeypatch.setenv("STUB_TORCH", "takes_time")
+    frames = measured("cuda", "nvml", gpus=2, capability=70, always_hot=1, job=with_torch)
+    seen = [(frame["gpu"], frame["during"]["throttle_reasons"], frame["during"]["temperature_c"])
+            for frame in kind(frames, "matrix")]  # fmt: skip
+    assert seen == [(0, 4, 61)] * 3 + [(1, 0x40, 62)] * 3
+    # Five rounds of 50 ms: what was seen while PyTorch loaded and while the others worked is in none of them.
+    assert max(frame["during"]["looks"] for frame in kind(frames, "matrix")) <= 15
+
+
+def test_of_a_copy_between_two_gpus_it_is_told_which_of_them_was_held_back(measured):
+    frames = measured("cuda", "nvml", gpus=2, sleep_us=20_000, always_hot=1, job=only("device_to_device"))
+    pairs = [frame for frame in kind(frames, "bandwidth") if frame["during"].get("looks", 0) >= 4]
+    assert {(frame["source"], frame["target"]) for frame in pairs} == {(0, 1), (1, 0)}
+    for frame in pairs:
+        assert frame["during"]["throttle_reasons_by_gpu"] == {"0": 4, "1": 0x40}
+
+
 def test_what_pytorch_cannot_do_is_said_and_the_rest_stands(measured, with_torch, monkeypatch):
     monkeypatch.setenv("STUB_TORCH", "no_attention")
     frames = measured("cuda", "nvml", gpus=1, job=with_torch)

@@ -21,7 +21,7 @@ class Bandwidth(Record):
 
     `both_ways`: that both directions ran at once and are added up. `device_memory` counts what is read plus written
     where `counts_both` says so. `pcie_gen`, `pcie_width`, `throttle_reasons`: lowest link and all reasons (NVML's bits)
-    that were seen while it ran.
+    that were seen while it ran, of the source where there are two GPUs; `target_throttle_reasons`: of its target then.
     """
 
     path: Path
@@ -38,6 +38,7 @@ class Bandwidth(Record):
     pcie_gen: int | None = None
     pcie_width: int | None = None
     throttle_reasons: int | None = None
+    target_throttle_reasons: int | None = None
 
 
 class CollectiveRow(Record):

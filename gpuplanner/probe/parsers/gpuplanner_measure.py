@@ -17,6 +17,7 @@ from gpuplanner.probe.values import Reading, UnreadableError, words
 
 HEAD = '{"gpuplanner-measure":'
 MOST_RESULTS = 20_000
+_REASONS = ("throttle_reasons", "target_throttle_reasons")
 _BEGINS = re.compile(r"^\{\"gpuplanner-measure\":")
 _MEBIBYTE = 1 << 20
 _LARGEST_WHOLE = 2**53
@@ -134,12 +135,8 @@ class _Found:
         _put(reading, line, frame, {name: (name, _number) for name in ("bytes", "gb_per_s", "latency_us")})
         _put(reading, line, frame, {name: (name, _flag) for name in ("counts_both", "p2p_enabled", "both_ways")})
         _put(reading, line, frame, {"method": ("method", _text)})
-        _put(
-            reading,
-            line,
-            _during(frame),
-            {name: (name, _whole) for name in ("pcie_gen", "pcie_width", "throttle_reasons")},
-        )
+        _put(reading, line, _during(frame), {name: (name, _whole) for name in ("pcie_gen", "pcie_width")})
+        _put(reading, line, _reasons(frame), {name: (name, _whole) for name in _REASONS})
         if "gb_per_s" in reading:
             if "both_ways" not in reading:
                 reading.put("both_ways", False, line)
@@ -209,6 +206,20 @@ def _put(
 def _during(frame: dict[str, Any]) -> dict[str, Any]:
     during = frame.get("during")
     return during if isinstance(during, dict) else {}
+
+
+def _reasons(frame: dict[str, Any]) -> dict[str, Any]:
+    """What held back the one GPU, or the source and the target of two.
+
+    Reasons of two together are of neither, unless there are none.
+    """
+    during, source, target = _during(frame), frame.get("source"), frame.get("target")
+    together, by_gpu = during.get("throttle_reasons"), during.get("throttle_reasons_by_gpu")
+    if source is None or target is None or source == target:
+        return {_REASONS[0]: together}
+    if isinstance(by_gpu, dict):
+        return dict(zip(_REASONS, (by_gpu.get(str(source)), by_gpu.get(str(target))), strict=True))
+    return dict.fromkeys(_REASONS, together if together == 0 else None)
 
 
 def _whole(value: Any) -> int:

@@ -84,21 +84,28 @@ class Report:
         )  # fmt: skip
 
     def rate(
-        self, gpu: int, dtype: str, path: str, flop: float, seconds: float, count: int, size: Optional[int]
-    ) -> None:
-        """Arithmetic of one GPU, of square matrices of a size where there are any."""
+        self, gpu: int, dtype: str, path: str, flop: float, seconds: float, count: int, size: Optional[int],
+        during: Optional[Dict[str, Any]] = None,
+    ) -> None:  # fmt: skip
+        """Arithmetic of one GPU, of square matrices of a size where there are any. `during`: as `result` takes it."""
         self.result(
             "matrix", seconds, count, gpu=gpu, dtype=dtype, path=path, m=size, n=size, k=size,
-            rates={"tflop_per_s": flop / 1e12},
+            rates={"tflop_per_s": flop / 1e12}, during=during,
         )  # fmt: skip
 
-    def result(self, kind: str, seconds: float, count: int, rates: Dict[str, float], **fields: Any) -> None:
-        """One result. `rates`: what one piece of the work is, to be divided by its seconds."""
+    def result(
+        self, kind: str, seconds: float, count: int, rates: Dict[str, float],
+        during: Optional[Dict[str, Any]] = None, **fields: Any,
+    ) -> None:  # fmt: skip
+        """One result. `rates`: what one piece of the work is, to be divided by its seconds.
+
+        `during`: the conditions meanwhile, where they are not all that was seen since they were begun.
+        """
         told: Dict[str, Any] = {"frame": "result", "kind": kind, "seconds": seconds, "repetitions": count}
         told.update({name: value for name, value in fields.items() if value is not None})
         if seconds > 0:
             told.update({name: amount / seconds for name, amount in rates.items()})
         else:
             told["reason"] = "no_time_passed"
-        told["during"] = self.conditions.seen()
+        told["during"] = self.conditions.seen() if during is None else during
         self.tell(told)

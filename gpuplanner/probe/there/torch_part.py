@@ -54,6 +54,10 @@ def _tell(report: Report, said: Dict[str, Any], names: Dict[int, int]) -> None:
     if gpu is None:
         return
     if "flop" in said:
-        report.rate(gpu, said["dtype"], said["path"], said["flop"], said["seconds"], said["count"], said["size"])
+        # Loading takes seconds and one GPU works at a time: only what was seen of it while it worked is of its rate.
+        during = report.conditions.seen_of(gpu, said["began_s"], said["ended_s"])
+        report.rate(
+            gpu, said["dtype"], said["path"], said["flop"], said["seconds"], said["count"], said["size"], during
+        )
     else:
         report.failed("library_error", "%s: %s" % (said.get("what"), said.get("said")), gpu=gpu, what="torch")

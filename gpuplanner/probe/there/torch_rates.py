@@ -6,7 +6,8 @@ interrupted; whoever started it ends it. It takes at most `MOST_BYTES_HELD` of e
 
 import json
 import sys
-from typing import Any, Callable, Tuple
+import time
+from typing import Any, Callable, Dict
 
 MOST_BYTES_HELD = 1 << 30
 SIZE, SMALL_SIZE = 8192, 4096
@@ -20,8 +21,11 @@ def tell(**values: Any) -> None:
     sys.stdout.flush()
 
 
-def timed(torch: Any, work: Callable[[], Any]) -> Tuple[float, int]:
-    """Seconds of one piece of work: the median of five rounds of up to ten, after one to warm up."""
+def timed(torch: Any, work: Callable[[], Any]) -> Dict[str, Any]:
+    """Seconds of one piece of work: the median of five rounds of up to ten, after one to warm up; and when that was.
+
+    By the clock that all processes of a machine have in common, for who looks at the GPUs meanwhile.
+    """
     first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
 
     def between(count: int) -> float:
@@ -35,7 +39,9 @@ def timed(torch: Any, work: Callable[[], Any]) -> Tuple[float, int]:
     between(1)
     once = between(1)
     count = REPETITIONS if once <= 0 else max(1, min(REPETITIONS, int(BUDGET_MS / once)))
-    return sorted(between(count) / count for _ in range(ROUNDS))[ROUNDS // 2] / 1000.0, count
+    began_s = time.monotonic()
+    seconds = sorted(between(count) / count for _ in range(ROUNDS))[ROUNDS // 2] / 1000.0
+    return {"seconds": seconds, "count": count, "began_s": began_s, "ended_s": time.monotonic()}
 
 
 def products(torch: Any, gpu: int) -> None:
@@ -48,8 +54,8 @@ def products(torch: Any, gpu: int) -> None:
         try:
             one, other = (torch.randn(size, size, dtype=dtype, device="cuda") for _ in range(2))
             product = torch.empty(size, size, dtype=dtype, device="cuda")
-            seconds, count = timed(torch, lambda: torch.matmul(one, other, out=product))  # noqa: B023 (called at once)
-            tell(gpu=gpu, dtype=name, path="torch", size=size, flop=2.0 * size**3, seconds=seconds, count=count)
+            took = timed(torch, lambda: torch.matmul(one, other, out=product))  # noqa: B023 (called at once)
+            tell(gpu=gpu, dtype=name, path="torch", size=size, flop=2.0 * size**3, **took)
         except RuntimeError as fault:
             tell(gpu=gpu, what=name, said=str(fault)[:300])
         one = other = product = None
@@ -66,9 +72,9 @@ def attention(torch: Any, gpu: int) -> None:
     try:
         query, key, value = (torch.randn(*shape, dtype=dtype, device="cuda") for _ in range(3))
         attend = torch.nn.functional.scaled_dot_product_attention
-        seconds, count = timed(torch, lambda: attend(query, key, value))
+        took = timed(torch, lambda: attend(query, key, value))
         flop = 4.0 * SEQUENCES * HEADS * TOKENS * TOKENS * HEAD_SIZE
-        tell(gpu=gpu, dtype=name, path="torch_sdpa", size=None, flop=flop, seconds=seconds, count=count)
+        tell(gpu=gpu, dtype=name, path="torch_sdpa", size=None, flop=flop, **took)
     except (RuntimeError, AttributeError) as fault:
         tell(gpu=gpu, what="torch_sdpa", said=str(fault)[:300])
     query = key = value = None

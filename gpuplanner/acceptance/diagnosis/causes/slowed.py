@@ -25,11 +25,12 @@ def _held(looking: Looking, bits: int) -> tuple[list[str], tuple[Seen, ...]]:
         *((sample.gpu_index, sample, sample.throttle_reasons) for sample in looking.evidence.samples),
         *((rate.gpu_index, rate, rate.throttle_reasons) for rate in looking.evidence.matrix_rates),
         *((row.source, row, row.throttle_reasons) for row in looking.evidence.bandwidths),
+        *((row.target, row, row.target_throttle_reasons) for row in looking.evidence.bandwidths),
     ):
         if (reasons or 0) & bits:
             names.setdefault("?" if index is None else str(index))
             records.append(record)
-    return list(names), lines_of(records, "throttle_reasons")
+    return list(names), lines_of(records, "throttle_reasons", "target_throttle_reasons")
 
 
 def heat(looking: Looking) -> Signs | None:

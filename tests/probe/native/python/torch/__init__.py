@@ -13,6 +13,8 @@ if _told == "broken":
 if _told.startswith("hangs:"):
     Path(_told.partition(":")[2]).write_text(str(os.getpid()), encoding="utf-8")
     time.sleep(60)
+if _told == "takes_time":
+    time.sleep(0.3)
 if not sys.dont_write_bytecode:
     raise ImportError("this would write compiled files beside PyTorch")
 
@@ -30,7 +32,8 @@ class Event:
         self.at = _clock[0]
 
     def synchronize(self):
-        pass
+        if _told == "takes_time":
+            time.sleep(0.05)
 
     def elapsed_time(self, later):
         return (later.at - self.at) * 1e3
