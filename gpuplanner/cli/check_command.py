@@ -32,11 +32,12 @@ def check_machine(options: argparse.Namespace, context: Context) -> int:
     found = judge(context.workspace, machine, wanted)
     for run in machine.runs:
         keep_run(options, options.targets[0], run, context, found.verdict.value, options.expect or "")
+    context.code = CODES[found.verdict]
     if options.json:
         print_json(check_data(found, context))
     else:
         print("\n".join(check_lines(found, context, everything=options.all)))
-    return CODES[found.verdict]
+    return context.code
 
 
 def check_data(found: Acceptance, context: Context) -> dict[str, Any]:

@@ -30,6 +30,8 @@ class Context:
     """One call of the command line."""
 
     translator: Translator
+    code: int = 0
+    """The exit code that what was found asks for, set before it is printed: it counts where nobody reads to the end."""
 
     @classmethod
     def open(cls, translator: Translator) -> "Context":

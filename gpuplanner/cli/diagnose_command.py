@@ -62,11 +62,12 @@ def diagnose_machine(options: argparse.Namespace, context: Context) -> int:
     for run in machine.runs:
         keep_run(options, options.targets[0], run, context, acceptance.verdict.value, options.expect or "")
     found = _Diagnosis(machine, acceptance, find(machine.evidence, acceptance))
+    context.code = found.exit_code
     if options.json:
         print_json(_data(found, context))
     else:
         print("\n".join(_lines(found, context)))
-    return found.exit_code
+    return context.code
 
 
 def _machine(targets: Sequence[str], context: Context) -> MachineEvidence:

@@ -20,7 +20,7 @@ from gpuplanner.messages import InputError, Language, Message, Translator, msg, 
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
 """Why a file or a device that the output goes to takes no more."""
-FINE, NOTHING, BAD_INPUT, OUR_FAULT, INTERRUPTED = 0, 1, 2, 70, 130
+NOTHING, BAD_INPUT, OUR_FAULT, INTERRUPTED = 1, 2, 70, 130
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -28,13 +28,13 @@ def main(arguments: Sequence[str]) -> int:
     language = _language(arguments)
     translator = CommandTranslator(language)
     as_json = "--json" in arguments
+    context = Context.open(translator)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
         options = _parser(translator).read(arguments)
         command: Command = options.command
-        context = Context.open(translator)
         code = command.load()(options, context)
         context.say_left_out()
         if sys.stdout is not None:
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         # The reader has seen enough (`| head`); nothing is wrong, and nothing more can be said there.
         _forget_output()
-        return FINE
+        return context.code
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as fault:

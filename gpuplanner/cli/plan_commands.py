@@ -21,13 +21,14 @@ def estimate(options: argparse.Namespace, context: Context) -> int:
     asked = plan_of(options, context)
     chosen_for_you = asked.machine is None
     result = context.workspace.advised(context.workspace.estimate(with_machine(asked, context)))
+    context.code = 0 if result.outcome.carries else 1
     if options.json:
         said = advice_for(result, context.workspace.catalog.rules)
         advice = [{"rule": rule.id, "verdict": rule.verdict} for rule in said]
         print_json(estimate_data(result, context.translator) | {"machine_chosen": chosen_for_you, "advice": advice})
     else:
         print("\n".join(estimate_lines(result, context, chosen_for_you, all_rules=options.all_rules)))
-    return 0 if result.outcome.carries else 1
+    return context.code
 
 
 def presets(options: argparse.Namespace, context: Context) -> int:

@@ -30,13 +30,14 @@ def recommend(options: argparse.Namespace, context: Context) -> int:
     result = context.workspace.search(plan, ranged=options.limit)
     seconds = time.perf_counter() - begun
     asked = narrowed(result, options.why_not, context) if isinstance(options.why_not, str) else None
+    context.code = 0 if (asked or result).candidates else 1
     if options.json:
         print_json(_data(asked or result, options, context))
     elif asked:
         print("\n".join(about_lines(options.why_not, asked, result, context)))
     else:
         _print(plan, result, seconds, options, context)
-    return 0 if (asked or result).candidates else 1
+    return context.code
 
 
 def _print(plan: Plan, result: SearchResult, seconds: float, options: argparse.Namespace, context: Context) -> None:

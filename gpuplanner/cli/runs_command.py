@@ -49,12 +49,13 @@ def show_run(options: argparse.Namespace, context: Context) -> int:
     wanted = options.expect if options.expect is not None else kept.expected
     promised = expected(wanted, context.workspace) if wanted else None
     found = judge(context.workspace, of_run(run), promised)
+    context.code = CODES[found.verdict]
     if options.json:
         print_json({"run": asdict(kept), **check_data(found, context)})
     else:
         print(context.text("cli.runs.head", id=kept.id, host=safe(kept.host), began=_date(kept.began)))
         print("\n".join(check_lines(found, context, everything=options.all)))
-    return CODES[found.verdict]
+    return context.code
 
 
 def diff_runs(options: argparse.Namespace, context: Context) -> int:
@@ -65,12 +66,13 @@ def diff_runs(options: argparse.Namespace, context: Context) -> int:
     earlier, later = machines[0].evidence, machines[-1].evidence
     between = rows_between(earlier, later) if len(machines) > 1 else ()
     within = rows_within(later)
+    context.code = 1 if between or (len(machines) == 1 and within) else 0
     if options.json:
         print_json({"between": [_data(row, context) for row in between],
                     "within": [_data(row, context) for row in within]})  # fmt: skip
     else:
         print("\n".join(_lines(options.runs, between, within, context)))
-    return 1 if between or (len(machines) == 1 and within) else 0
+    return context.code
 
 
 def remove_run(options: argparse.Namespace, context: Context) -> int:

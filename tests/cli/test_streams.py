@@ -22,7 +22,7 @@ def shell(command: str) -> subprocess.CompletedProcess[str]:
     ("redirect", "code", "says"),
     [
         ("estimate - --gpu L4 <&-", 2, "standard input"),
-        ("estimate - --gpu L4 </dev/null", 2, "standard input is not valid JSON"),
+        ("estimate - --gpu L4 </dev/null", 2, "standard input is empty"),
         ("schema >&-", 0, ""),
         ("schema 2>&-", 0, ""),
         ("catalog list instances --csv | head -1", 0, ""),
@@ -33,6 +33,32 @@ def test_streams_that_are_closed(redirect, code, says):
     assert done.returncode == code
     assert says in done.stderr
     assert done.stderr.count("\n") == (1 if says else 0)
+
+
+@POSIX
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["estimate", "chat-70b", "--gpu", "L4"], 1),
+        (["estimate", "chat-70b", "--gpu", "L4", "--json"], 1),
+        (["check", "--no-history", "kernel.log"], 1),
+        (["diagnose", "--no-history", "kernel.log"], 1),
+        (["schema"], 0),
+    ],
+)
+def test_where_nobody_reads_the_answer_its_exit_code_is_the_same(arguments, code, tmp_path):
+    (tmp_path / "kernel.log").write_text("[ 5.1] NVRM: Xid (PCI:0000:9b:00): 79, GPU has fallen off the bus\n")
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "gpuplanner", *arguments]
+    try:
+        done = subprocess.run(
+            command, check=False, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60, cwd=tmp_path
+        )
+    finally:
+        os.close(writing)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
