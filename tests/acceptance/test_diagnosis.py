@@ -177,6 +177,27 @@ def test_memory_that_counts_errors_without_a_line_in_the_log_names_no_xid():
     assert "Xid" not in said(diagnosed(evidence=Evidence(gpus=(worn,)))["memory_fails"])
 
 
+@pytest.mark.parametrize("flag", ["remap_pending", "channel_repair_pending", "tpc_repair_pending"])
+def test_a_repair_that_waits_for_a_reset_is_a_cause(flag):
+    ill, well = (
+        Gpu(index=at, vendor="nvidia", **seen({"name": "A", "remap_failed": False, flag: set_}))
+        for at, set_ in enumerate((True, False))
+    )
+    found = diagnosed(evidence=Evidence(gpus=(ill, well)))
+    assert found["repair_waits"].explains == ("mem.remap",)
+    assert [line.text for line in found["repair_waits"].lines] == [flag]
+    worn = Gpu(index=0, vendor="nvidia", **seen({"name": "A", "remapped_uncorrectable": 12, flag: True}))
+    assert {"repair_waits", "memory_fails"} & diagnosed(evidence=Evidence(gpus=(worn,))).keys() == {"memory_fails"}
+    assert "repair_waits" not in diagnosed(evidence=Evidence(gpus=(well,)))
+
+
+def test_memory_that_cannot_be_repaired_is_replaced():
+    gpu = Gpu(index=3, vendor="nvidia", **seen({"name": "A", "remap_failed": False, "unrepairable_memory": True}))
+    found = diagnosed(evidence=Evidence(gpus=(gpu,)))["memory_fails"]
+    assert "no reset repairs" in ENGLISH.text(found.cause)
+    assert found.lines[0].text == "unrepairable_memory"
+
+
 @pytest.mark.parametrize("kind", ["3D controller", "3D controller [0302]"])
 def test_lspci_alone_shows_a_card_on_half_a_link_with_and_without_numbers_of_devices(kind):
     name = "NVIDIA Corporation GA100 [A100 SXM4 80GB]" + (" [10de:20b2]" if "[" in kind else "")

@@ -1,5 +1,7 @@
 """Memory errors: whether they are corrected and counted, what was counted, and what was taken out of use."""
 
+from dataclasses import replace
+
 from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
 from gpuplanner.acceptance.gpu_traits import is_before_ampere, is_data_centre
 from gpuplanner.acceptance.saying import absence, absent, each_gpu, text
@@ -21,7 +23,8 @@ def mode(asked: Asked) -> Judgement | None:
             return absent(absence(gpu, "ecc_mode"), _QUERY, expected)
         measured = text(gpu.ecc_mode)
         if gpu.ecc_mode_pending not in {None, gpu.ecc_mode}:
-            return Judgement(Verdict.WARN, msg("check.ecc.pending"), expected, measured, lines=lines)
+            pending = text(f"{gpu.ecc_mode} → {gpu.ecc_mode_pending}")
+            return Judgement(Verdict.WARN, msg("check.ecc.pending"), expected, pending, lines=lines)
         if gpu.ecc_mode == "Enabled":
             return Judgement(Verdict.PASS, msg("check.as_expected"), expected, measured, lines=lines)
         if is_data_centre(gpu) is False:
@@ -123,27 +126,42 @@ def corrected(asked: Asked) -> Judgement | None:
     return each_gpu(asked.evidence.gpus, one, _QUERY)
 
 
+_BEYOND_REPAIR = (
+    ("unrepairable_memory", "Unrepairable Memory", msg("check.remap.unrepairable")),
+    ("remap_failed", "Remapping Failure Occurred", msg("check.remap.failed")),
+)
+_WAITS_FOR_RESET = (
+    ("remap_pending", "Remapped Rows Pending", msg("check.remap.pending")),
+    ("channel_repair_pending", "Channel Repair Pending", msg("check.remap.channel_pending")),
+    ("tpc_repair_pending", "TPC Repair Pending", msg("check.remap.tpc_pending")),
+)
+"""Flags of a GPU by field, the tool's words for them, and what is said where one is set."""
+
+
+def _flagged(gpu: Gpu, field: str, said: str, judgement: Judgement) -> Judgement:
+    """A judgement for a flag that is set: its own words are what was expected and what is, and no count of rows."""
+    return replace(judgement, expected=text(f"{said}: No"), measured=text(f"{said}: Yes"), lines=lines_of([gpu], field))
+
+
 def remapped(asked: Asked) -> Judgement | None:
-    """Rows of memory that were replaced: none waits, none failed, few were bad (Ampere and later)."""
+    """Repairs of memory: none waits, none failed, few rows were bad (Ampere and later)."""
     warn_above, fail_above = asked.rule["warn_above"], asked.rule["fail_above"]
     fields = ("remap_failed", "remap_pending", "remapped_uncorrectable", "remapped_correctable")
 
     def one(gpu: Gpu) -> Judgement | None:
+        for field, said, reason in _BEYOND_REPAIR:
+            if getattr(gpu, field):
+                return _flagged(gpu, field, said, Judgement(Verdict.FAIL, reason, ask=msg("check.ask.replace")))
         lines, bad = lines_of([gpu], *fields), gpu.remapped_uncorrectable
         measured = text(bad if bad is not None else "–")
         expected = text(f"≤ {warn_above:.0f}")
-        if gpu.remap_failed:
-            return Judgement(
-                Verdict.FAIL, msg("check.remap.failed"), expected, measured, ask=msg("check.ask.replace"), lines=lines
-            )
         if bad is not None and bad > fail_above:
             return Judgement(
                 Verdict.FAIL, msg("check.remap.many"), expected, measured, ask=msg("check.ask.replace"), lines=lines
             )
-        if gpu.remap_pending:
-            return Judgement(
-                Verdict.WARN, msg("check.remap.pending"), expected, measured, msg("check.do.reset"), lines=lines
-            )
+        for field, said, reason in _WAITS_FOR_RESET:
+            if getattr(gpu, field):
+                return _flagged(gpu, field, said, Judgement(Verdict.WARN, reason, do=msg("check.do.reset")))
         if bad is not None and bad > warn_above:
             return Judgement(
                 Verdict.WARN,
@@ -175,6 +193,8 @@ def retired(asked: Asked) -> Judgement | None:
         def say(verdict: Verdict, reason: Message, do: Message | None = None, ask: Message | None = None) -> Judgement:
             return Judgement(verdict, reason, expected, text(f"{single}, {double}"), do, ask, lines)
 
+        pending = Judgement(Verdict.WARN, msg("check.retired.pending"), do=msg("check.do.reset"))
+
         if single is None or double is None:
             known = gpu.remap_failed is not None or (gpu.architecture and not is_before_ampere(gpu))
             if known or (is_data_centre(gpu) is False and absence(gpu, *fields)):
@@ -183,7 +203,7 @@ def retired(asked: Asked) -> Judgement | None:
         if double > 0 or single > fail_above:
             return say(Verdict.FAIL, msg("check.retired.many"), ask=msg("check.ask.replace"))
         if gpu.retired_pending:
-            return say(Verdict.WARN, msg("check.retired.pending"), msg("check.do.reset"))
+            return _flagged(gpu, "retired_pending", "Pending Page Blacklist", pending)
         if single > warn_above:
             return say(Verdict.WARN, msg("check.retired.several"), msg("check.do.watch"))
         return say(Verdict.PASS, msg("check.retired.fine"))

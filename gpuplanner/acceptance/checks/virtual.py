@@ -247,7 +247,12 @@ def mig(asked: Asked) -> Judgement | None:
         measured = text(f"{now}: {', '.join(slices[:8])}" if slices and now == "Enabled" else now)
         if pending not in {None, now}:
             return Judgement(
-                Verdict.WARN, msg("check.mig.pending"), expected, measured, msg("check.do.reset"), lines=lines
+                Verdict.WARN,
+                msg("check.mig.pending"),
+                expected,
+                text(f"{now} → {pending}"),
+                msg("check.do.reset"),
+                lines=lines,
             )
         on = now == "Enabled"
         if wanted is None and on:

@@ -1,6 +1,6 @@
 """What a cause is, what it gets and what it gives. Looks for nothing itself."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -59,7 +59,7 @@ class Looking:
         found = next((result.judgement for result in results if result.id == check_id), None)
         if found is None or found.verdict not in {Verdict.FAIL, Verdict.WARN}:
             return None
-        return found if not reasons or found.reason.id in reasons else None
+        return found if not reasons or set(reasons) & set(reason_ids(found.reason)) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,15 @@ class Finding:
     ask: Message | None
     source: str
     explains: tuple[str, ...] = ()
+
+
+def reason_ids(reason: Message) -> Iterator[str]:
+    """The ids of a judgement's reason and of those that it puts together, as one of several GPUs does."""
+    left = [reason]
+    while left:
+        message = left.pop()
+        yield message.id
+        left += [value for value in message.values.values() if isinstance(value, Message)]
 
 
 def said(value: Message | None) -> Message:

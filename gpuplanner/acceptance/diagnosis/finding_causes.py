@@ -1,12 +1,11 @@
 """Looks for all causes in what was read of a machine, and puts first what explains most."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from gpuplanner.acceptance.check import Judgement
 from gpuplanner.acceptance.checking import Acceptance
 from gpuplanner.acceptance.compatibility import Compatibility
 from gpuplanner.acceptance.diagnosis.causes import causes
-from gpuplanner.acceptance.diagnosis.finding import CauseRule, Finding, Looking, Signs, said
+from gpuplanner.acceptance.diagnosis.finding import CauseRule, Finding, Looking, Signs, reason_ids, said
 from gpuplanner.acceptance.promised import Promised
 from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.messages import Message, msg
@@ -42,7 +41,7 @@ def judged(looking: Looking) -> Signs | None:
     """A cause that is a check's own failure, for one of the reasons that its rule names."""
     for check, reasons in looking.rule.judged.items():
         judgement = looking.failed(check)
-        if judgement is None or (reasons and not set(reasons) & set(_reasons(judgement))):
+        if judgement is None or (reasons and not set(reasons) & set(reason_ids(judgement.reason))):
             continue
         values = {
             "measured": said(judgement.measured),
@@ -78,15 +77,6 @@ def would_tell(evidence: Evidence) -> tuple[str, ...]:
         ("sudo journalctl -k -b", "kernel_log" not in evidence.looked_for),
     )
     return tuple(command for command, lacks in wanted if lacks)
-
-
-def _reasons(judgement: Judgement) -> Iterator[str]:
-    """The ids of a judgement's reason and of those that it puts together."""
-    left = [judgement.reason]
-    while left:
-        message = left.pop()
-        yield message.id
-        left += [value for value in message.values.values() if isinstance(value, Message)]
 
 
 def _finding(rule: CauseRule, signs: Signs, looking: Looking) -> Finding:

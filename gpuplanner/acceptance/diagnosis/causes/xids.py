@@ -11,6 +11,9 @@ _REPLACE = frozenset({64, 171})
 """Rows could not be remapped, and memory that was not repaired (NVIDIA's Xid catalogue; AWS isolates on 64)."""
 _MEMORY = frozenset({48, 63, 92, 94, 95, 140, 160, 171})
 _OFF_BUS = 79
+_FINAL = ("unrepairable_memory", "remap_failed")
+"""Flags of a GPU whose memory no reset repairs."""
+_WAITING = ("check.remap.pending", "check.remap.channel_pending", "check.remap.tpc_pending")
 _LINK = frozenset({74, *range(144, 151)})
 _SHORT_BUS = 7
 
@@ -50,7 +53,7 @@ def memory(looking: Looking) -> Signs | None:
     """The GPU's memory fails: errors that were not corrected, rows that could not be remapped or many that were."""
     events = _xids(looking, _MEMORY | _REPLACE)
     ill = [gpu for gpu in looking.evidence.gpus if _wears(gpu, looking.rule["most_rows"])]
-    failed = [gpu for gpu in ill if gpu.remap_failed]
+    failed = [gpu for gpu in ill if gpu.remap_failed or gpu.unrepairable_memory]
     errors = [gpu for gpu in looking.evidence.gpus if (gpu.ecc_uncorrected_volatile or 0) > 0]
     if not events and not ill and not errors:
         return None
@@ -60,7 +63,7 @@ def memory(looking: Looking) -> Signs | None:
     shown = (
         *lines_of(replace or events, "code", "said"),
         *lines_of(errors, "ecc_uncorrected_volatile"),
-        *lines_of(failed, "remap_failed"),
+        *(line for gpu in failed for line in lines_of([gpu], *(flag for flag in _FINAL if getattr(gpu, flag)))),
         *lines_of(gpus, "remapped_uncorrectable", "remap_pending"),
     )
     final = bool(replace or failed or ill)
@@ -75,7 +78,17 @@ def memory(looking: Looking) -> Signs | None:
 
 
 def _wears(gpu: Gpu, most_rows: float) -> bool:
-    return bool(gpu.remap_failed) or (gpu.remapped_uncorrectable or 0) > most_rows
+    return any(getattr(gpu, flag) for flag in _FINAL) or (gpu.remapped_uncorrectable or 0) > most_rows
+
+
+def waits(looking: Looking) -> Signs | None:
+    """A repair that a reset completes; not where the memory has to be replaced, or its errors ask for the reset."""
+    judgement = looking.failed("mem.remap", *_WAITING)
+    if judgement is None or memory(looking) is not None:
+        return None
+    return Signs(
+        Certainty.SHOWN, judgement.lines, {"said": judgement.reason}, fix=judgement.do, ask=msg("check.ask.health")
+    )
 
 
 def other(looking: Looking) -> Signs | None:
@@ -102,4 +115,9 @@ def other(looking: Looking) -> Signs | None:
     )
 
 
-CAUSES = (Cause("off_the_bus", off_bus), Cause("memory_fails", memory), Cause("xid", other))
+CAUSES = (
+    Cause("off_the_bus", off_bus),
+    Cause("memory_fails", memory),
+    Cause("xid", other),
+    Cause("repair_waits", waits),
+)
