@@ -171,7 +171,7 @@ def of_all_reduce(
     several nodes by their adapters. `known_gb_per_s`: the thresholds of the check.
     """
     if (run.hosts or 1) > 1:
-        network = promised.network_bit_per_s
+        network = promised.between_nodes_bit_per_s
         return Expectation(network / 8e9, msg("rates.source.network")) if network else None
     names = " ".join([
         *run.gpu_names,

@@ -62,9 +62,17 @@ class Promised:
     disk_bytes: float | None = None
     disk_bytes_per_s: float | None = None
     network_bit_per_s: float | None = None
+    """Of the whole network together; what the adapters of a kind carry is told apart from it where the offer does."""
+    interfaces: int | None = None
+    interface_bit_per_s: float | None = None
+    """How many interfaces of any kind, and what each of them carries."""
     adapters: int | None = None
     adapter_kind: str = ""
     """"EFA", "InfiniBand" or "RoCE" where the offer names it."""
+    adapter_bit_per_s: float | None = None
+    """Of each adapter."""
+    adapters_bit_per_s: float | None = None
+    """Of all adapters of the kind together, however many they are."""
     nodes: int | None = None
     virtualization: Literal["bare metal", "pass-through", "vgpu", "container", "virtual machine"] | None = None
     mig: bool | None = None
@@ -72,6 +80,11 @@ class Promised:
     """Whether it is for work that loads data and talks between nodes: limits of shared memory then bear on it."""
     identities: Mapping[str, Identity] = field(default_factory=dict)
     """By the names that the machine prints for its GPUs."""
+
+    @property
+    def between_nodes_bit_per_s(self) -> float | None:
+        """What joins nodes: the adapters made for it where they are promised, else the network."""
+        return self.adapters_bit_per_s or self.network_bit_per_s
 
 
 NOTHING = Promised()

@@ -39,7 +39,8 @@ _CUT_OFF = re.compile(r"\s\.\.\.$")
 """A name that the table cut off before a word: "RTX 2080 ..." may be a 2080 SUPER."""
 _LINK = re.compile(r"NVLink (\d)")
 _EFA = re.compile(r"\bEFA x(\d+)")
-_PORTS = re.compile(r"\b(\d+)x\d+")
+_PORTS = re.compile(r"\b(?P<count>\d+)x(?:(?P<each>\d+)x)?(?P<gbit_per_s>\d+)\b")
+"""As many adapters, the ports of each where it has several, and what a port carries: "8x400", "8x2x100"."""
 
 
 def promised_gpu(gpu: Gpu) -> PromisedGpu:
@@ -103,7 +104,7 @@ def of_instance(instance: Instance, gpus: Mapping[str, Gpu], nodes: int = 1) -> 
     if promised and (instance.gpu_count == 1 or (joined and "nvlink" not in joined and "nvswitch" not in joined)):
         promised = replace(promised, nvlink_lanes=None, link_bytes_per_s=None)
     fraction = float(instance.gpu_fraction) if instance.gpu_fraction is not None else None
-    kind, adapters = _adapters(instance.rdma)
+    kind, adapters, each = _adapters(instance.rdma)
     text = instance.virtualization.lower()
     return Promised(
         said_by=msg("check.promise.instance", name=f"{instance.provider} {instance.name}"),
@@ -117,6 +118,8 @@ def of_instance(instance: Instance, gpus: Mapping[str, Gpu], nodes: int = 1) -> 
         network_bit_per_s=values.get(InstanceProperty.NETWORK_BIT_PER_S),
         adapters=adapters,
         adapter_kind=kind,
+        adapter_bit_per_s=each,
+        adapters_bit_per_s=adapters * each if adapters and each else None,
         nodes=nodes,
         virtualization=(
             "bare metal"
@@ -131,12 +134,15 @@ def of_instance(instance: Instance, gpus: Mapping[str, Gpu], nodes: int = 1) -> 
     )
 
 
-def _adapters(rdma: str) -> tuple[str, int | None]:
+def _adapters(rdma: str) -> tuple[str, int | None, float | None]:
+    """The kind, how many ports the adapters have together, and what each port carries in bit/s."""
     if efa := _EFA.search(rdma):
-        return "EFA", int(efa[1])
+        return "EFA", int(efa[1]), None
     kind = "InfiniBand" if "infiniband" in rdma.lower() else "RoCE" if "roce" in rdma.lower() else ""
-    ports = _PORTS.search(rdma)
-    return kind, int(ports[1]) if kind and ports else None
+    ports = _PORTS.search(rdma) if kind else None
+    if ports is None:
+        return kind, None, None
+    return kind, int(ports["count"]) * int(ports["each"] or 1), float(ports["gbit_per_s"]) * 1e9
 
 
 def of_choice(choice: MachineChoice, gpus: Mapping[str, Gpu], instances: Mapping[str, Instance]) -> Promised | None:

@@ -50,6 +50,22 @@ def test_memory_is_that_which_drivers_report(workspace):
     assert h100.pcie_bytes_per_s == 63e9
 
 
+@pytest.mark.parametrize(
+    ("instance", "kind", "ports", "each"),
+    [
+        ("Standard_ND96isr_H100_v5", "InfiniBand", 8, 400e9),
+        ("BM.GPU4.8", "RoCE", 16, 100e9),
+        ("gpu-h100-sxm_8gpu-128vcpu-1600gb", "InfiniBand", None, None),
+        ("Standard_ND96is_H100_v5", "", None, None),
+    ],
+)
+def test_an_instance_promises_how_many_ports_and_what_each_carries(workspace, instance, kind, ports, each):
+    found = next(each for each in workspace.catalog.instances.values() if each.name == instance)
+    promised = of_instance(found, workspace.catalog.gpus)
+    assert (promised.adapter_kind, promised.adapters, promised.adapter_bit_per_s) == (kind, ports, each)
+    assert promised.adapters_bit_per_s == (ports * each if ports else None)
+
+
 def test_an_instance_promises_its_whole_machine(workspace):
     instance = workspace.catalog.instances["aws/p5.48xlarge"]
     promised = of_instance(instance, workspace.catalog.gpus, 2)

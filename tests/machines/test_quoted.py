@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuplanner.machines.expecting import expected
+from gpuplanner.machines.quoted import parts_of
 from gpuplanner.messages import InputError
 from gpuplanner.workspace import Workspace
 
@@ -33,13 +34,54 @@ def test_a_quote_promises_gpus_and_the_host(workspace: Workspace) -> None:
         ("1.5TiB memory", "ram_bytes", 1.5 * 2**40),
         ("512 GiB 内存", "ram_bytes", 512 * 2**30),
         ("3.84 TB SSD", "disk_bytes", 3.84e12),
-        ("8x 400 Gb/s InfiniBand", "network_bit_per_s", 3200e9),
+        ("8x 400 Gb/s InfiniBand", "adapters_bit_per_s", 3200e9),
+        ("8x 400 Gb/s InfiniBand", "adapter_bit_per_s", 400e9),
+        ("8x 400 Gb/s Ethernet", "network_bit_per_s", 3200e9),
         ("8x 400Gbps IB", "adapters", 8),
         ("1 Tbit/s network", "network_bit_per_s", 1e12),
     ],
 )
 def test_values_as_quotes_have_them(workspace: Workspace, text: str, field: str, value: float) -> None:
     assert getattr(expected(text, workspace), field) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "count", "each", "together"),
+    [
+        ("3.2 Tb/s IB", "InfiniBand", None, None, 3200e9),
+        ("8x NDR 400", "InfiniBand", 8, 400e9, 3200e9),
+        ("8x NDR400 IB", "InfiniBand", 8, 400e9, 3200e9),
+        ("8x HDR", "InfiniBand", 8, 200e9, 1600e9),
+        ("InfiniBand NDR 8x400", "InfiniBand", 8, 400e9, 3200e9),
+        ("NDR InfiniBand", "InfiniBand", None, 400e9, None),
+        ("8x 400G RoCE v2", "RoCE", 8, 400e9, 3200e9),
+        ("8x IB", "InfiniBand", 8, None, None),
+    ],
+)
+def test_adapters_are_promised_by_number_by_rate_and_together(
+    workspace: Workspace, text: str, kind: str, count: int | None, each: float | None, together: float | None
+) -> None:
+    promised = expected(f"8x H100 SXM, {text}", workspace)
+    assert (promised.adapter_kind, promised.adapters) == (kind, count)
+    assert (promised.adapter_bit_per_s, promised.adapters_bit_per_s) == (each, together)
+    assert promised.network_bit_per_s is None
+    assert promised.between_nodes_bit_per_s == together
+
+
+@pytest.mark.parametrize("text", ["1x 100GbE", "100 GigE", "1x 100G Ethernet", "100 Gb/s"])
+def test_ethernet_as_quotes_have_it(workspace: Workspace, text: str) -> None:
+    promised = expected(text, workspace)
+    assert (promised.network_bit_per_s, promised.adapters, promised.adapter_kind) == (100e9, None, "")
+
+
+def test_both_networks_of_a_machine_are_promised_side_by_side(workspace: Workspace) -> None:
+    promised = expected("8x H100 SXM + 2 TB RAM + 8x NDR 400 & 2x 100GbE", workspace)
+    assert (promised.gpu_count, promised.ram_bytes, promised.adapters) == (8, 2e12, 8)
+    assert (promised.network_bit_per_s, promised.interfaces, promised.interface_bit_per_s) == (200e9, 2, 100e9)
+
+
+def test_a_name_with_a_joint_in_it_stays_one_name() -> None:
+    assert parts_of("n1-* + 1x nvidia-tesla-t4 + 8 vCPU") == ("n1-* + 1x nvidia-tesla-t4", "8 vCPU")
 
 
 def test_a_value_beside_an_instance_is_what_counts(workspace: Workspace) -> None:
@@ -53,6 +95,9 @@ def test_a_value_beside_an_instance_is_what_counts(workspace: Workspace) -> None
         ("8x H100 SXM, 192 vCPU, 400 GB/s", "machine.quote_part"),
         ("H100 SXM, 5 pears, 192 vCPU", "machine.quote_part"),
         ("192 vCPU, 96 vCPU", "machine.quote_twice"),
+        ("100 Gb/s, 1x 100GbE", "machine.quote_twice"),
+        ("H100 SXM, 2 IB, 192 vCPU", "machine.quote_part"),
+        ("H100 SXM, 400 network, 192 vCPU", "machine.quote_part"),
     ],
 )
 def test_what_is_not_understood_is_said(workspace: Workspace, text: str, message: str) -> None:

@@ -71,7 +71,7 @@ def _by_engine(ranks: int | None, nodes: int, measured: Sequence[Line], known: K
     sizes = sorted({point.x for line in measured for point in line.points})
     step = -(-len(sizes) // _MOST_SIZES)
     sizes = sizes[::step] if step > 1 else sizes
-    network = known.promised.network_bit_per_s if nodes > 1 else None
+    network = known.promised.between_nodes_bit_per_s if nodes > 1 else None
     told = all_reduce(known.gpu, known.efficiencies, ranks, nodes, network, sizes)
     if isinstance(told, Message):
         return told

@@ -24,7 +24,7 @@ from gpuplanner.probe.evidence.measured import (
 from gpuplanner.probe.evidence.paths import IbPort, NetworkLink, PathMatrix, PciDevice
 from gpuplanner.probe.evidence.record import Lacking
 from gpuplanner.probe.evidence.software import Software
-from tests.acceptance.judged import A6000, BY_ID, ENGLISH, H100, RULES, absent, gpus, judge, promising
+from tests.acceptance.judged import A6000, BY_ID, ENGLISH, H100, RULES, absent, gpus, judge, promising, seen
 
 PASS, WARN, FAIL, CANNOT, SKIPPED = Verdict
 GIB = 2.0**30
@@ -48,6 +48,19 @@ def links(up, down=0, count=2, **more):
     )
 
 
+def ports(count, gbit_per_s, layer="InfiniBand", state="Active"):
+    """So many ports of an adapter each; `gbit_per_s` None where no tool says it."""
+    rate = gbit_per_s * 1e9 if gbit_per_s else None
+    return tuple(
+        IbPort(adapter=f"mlx5_{at}", state=state, link_layer=layer, **seen({"bit_per_s": rate})) for at in range(count)
+    )
+
+
+TOTAL = promising(adapter_kind="InfiniBand", adapters_bit_per_s=3200e9)
+EACH = promising(adapter_kind="InfiniBand", adapters=8, adapter_bit_per_s=400e9, adapters_bit_per_s=3200e9)
+ROCE = replace(EACH, adapter_kind="RoCE")
+
+
 def matrix(path, count=2, kind="path", **more):
     names = tuple(f"GPU{at}" for at in range(count))
     paths = {one: {other: path for other in names if other != one} for one in names}
@@ -66,7 +79,7 @@ def fm(state, version=None):
 
 
 SWITCHED = {"matrices": matrix("NV18", 8), "gpus": gpus(8, driver_version="550.54.15")}
-LOG = frozenset({"kernel_log"})
+LOG = frozenset({"kernel_log", "kernel_log_since_boot"})
 EIGHT = promising(H100, gpu_count=8, gpu_fraction=1.0)
 CASES = [
     ("gpu.count", EIGHT, {"gpus": gpus(8)}, PASS),
@@ -348,7 +361,17 @@ CASES = [
     ("net.link", promising(network_bit_per_s=25e9),
      {"network": NetworkLink(name="eth0", state="up", bit_per_s=25e9)}, PASS),
     ("net.link", promising(network_bit_per_s=100e9),
-     {"network": NetworkLink(name="eth0", state="up", bit_per_s=25e9)}, WARN),
+     {"network": NetworkLink(name="eth0", state="up", bit_per_s=50e9)}, WARN),
+    ("net.link", promising(network_bit_per_s=100e9),
+     {"network": NetworkLink(name="eth0", state="up", bit_per_s=40e9)}, FAIL),
+    ("net.link", promising(network_bit_per_s=100e9),
+     {"network": (NetworkLink(name="eth0", state="up", bit_per_s=40e9), NetworkLink(name="eth1", state="up"))}, WARN),
+    ("net.link", promising(network_bit_per_s=50e9),
+     {"network": tuple(NetworkLink(name=name, state="up", bit_per_s=25e9) for name in ("eth0", "bond0"))}, WARN),
+    ("net.link", promising(network_bit_per_s=200e9, interfaces=2, interface_bit_per_s=100e9),
+     {"network": tuple(NetworkLink(name=f"eth{at}", state="up", bit_per_s=25e9) for at in range(8))}, WARN),
+    ("net.link", promising(network_bit_per_s=3200e9), {"ib_ports": ports(8, 400)}, PASS),
+    ("net.link", promising(network_bit_per_s=3200e9), {"ib_ports": ports(1, 400)}, CANNOT),
     ("net.link", None, {"network": NetworkLink(name="eth0", state="down")}, FAIL),
     ("net.link", None, {"network": NetworkLink(name="eth0", state="up")}, CANNOT),
     ("ib", None, {"ib_ports": IbPort(adapter="mlx5_0", state="4: ACTIVE", bit_per_s=400e9)}, PASS),
@@ -357,6 +380,22 @@ CASES = [
     ("ib", promising(adapters=8, adapter_kind="InfiniBand"),
      {"ib_ports": IbPort(adapter="mlx5_0", state="Active")}, FAIL),
     ("ib", promising(adapters=8, adapter_kind="InfiniBand"), {}, CANNOT),
+    ("ib", TOTAL, {}, CANNOT),
+    ("ib", TOTAL, {"ib_ports": ports(1, 100)}, FAIL),
+    ("ib", TOTAL, {"ib_ports": ports(8, 200)}, FAIL),
+    ("ib", TOTAL, {"ib_ports": ports(8, 400)}, PASS),
+    ("ib", TOTAL, {"ib_ports": ports(16, 200)}, PASS),
+    ("ib", TOTAL, {"ib_ports": ports(8, 400, layer="Ethernet")}, FAIL),
+    ("ib", TOTAL, {"ib_ports": ports(8, None)}, CANNOT),
+    ("ib", EACH, {"ib_ports": ports(8, 400)}, PASS),
+    ("ib", EACH, {"ib_ports": ports(8, 200)}, FAIL),
+    ("ib", EACH, {"ib_ports": ports(16, 200)}, WARN),
+    ("ib", EACH, {"ib_ports": (*ports(5, 400), *ports(4, 100, layer="Ethernet"))}, FAIL),
+    ("ib", EACH, {"ib_ports": (*ports(8, 400), *ports(4, 100, layer="Ethernet", state="Down"))}, WARN),
+    ("ib", EACH, {"ib_ports": (*ports(7, 400), *ports(1, None))}, CANNOT),
+    ("ib", EACH, {"ib_ports": (*ports(6, 400), *ports(1, 100), *ports(1, None))}, FAIL),
+    ("ib", ROCE, {"ib_ports": ports(8, 400, layer="Ethernet")}, PASS),
+    ("ib", ROCE, {"ib_ports": ports(8, 400)}, FAIL),
     ("ib", None, {"faults": ToolFault(kind="device_error", said="ibpanic: stat of IB device 'mlx5_8' failed")}, FAIL),
     ("gpu.state", None, {"faults": ToolFault(kind="device_error", said="ibpanic: stat of IB device failed")}, CANNOT),
     ("efa", promising(adapters=1, adapter_kind="EFA"),
@@ -481,6 +520,21 @@ def test_each_check_is_shown_to_pass_to_object_and_not_to_know():
     assert {check_id for check_id, verdicts in by_id.items() if not verdicts & {WARN, FAIL}} == told_only
     not_measured = {"trace"}
     assert {check_id for check_id, verdicts in by_id.items() if CANNOT not in verdicts} == not_measured
+
+
+def test_ports_that_are_down_are_named_and_the_others_counted_by_what_they_speak():
+    found = (*ports(5, 400), *ports(2, 100, layer="Ethernet"), *ports(1, 100, layer="Ethernet", state="Down"))
+    judgement = judge("ib", EACH, ib_ports=found)
+    assert judgement is not None
+    assert judgement.expected is not None
+    assert judgement.measured is not None
+    assert ENGLISH.text(judgement.expected) == "8 × 400 Gbit/s InfiniBand"
+    told = "mlx5_0 Down Ethernet, 5 × 400 Gbit/s InfiniBand, 2 × 100 Gbit/s Ethernet"
+    assert ENGLISH.text(judgement.measured) == told
+    assert ENGLISH.text(judgement.reason) == "Only 5 InfiniBand ports are up."
+    slow = judge("ib", TOTAL, ib_ports=ports(2, 100))
+    assert slow is not None
+    assert any(line.text == "bit_per_s" for line in slow.lines)
 
 
 @pytest.mark.parametrize(
