@@ -1,9 +1,11 @@
-"""What the kernel's log says of GPUs and switches: Xid and SXid since boot."""
+"""What the kernel's log says of GPUs, of switches and of itself: Xid and SXid since boot, and whether it crashed."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
-from gpuplanner.acceptance.check import Asked, Check, CheckRule, Judgement, lines_of
+from gpuplanner.acceptance.check import MOST_LINES, Asked, Check, CheckRule, Judgement, lines_of
 from gpuplanner.acceptance.gpu_traits import has_switches
 from gpuplanner.acceptance.saying import absent, in_a_row, not_read, text
 from gpuplanner.acceptance.verdicts import Verdict
@@ -18,6 +20,7 @@ _RECOVERED = "to 0x0 (None)"
 _MOST_CODES = 4
 """Different codes that a sentence explains; `measured` has all of them."""
 _COMMAND = "journalctl -k -b"
+_HEADING = re.compile(r"(?:Panic|Oops)#\d")
 _NONE = msg("check.expected.none")
 
 
@@ -37,13 +40,44 @@ def _closed(asked: Asked) -> Judgement:
     return absent(Absent(reason=Lacking.NO_PERMISSION, seen=seen), f"sudo {_COMMAND}")
 
 
+def _none(asked: Asked, reason: Message, logs: frozenset[str]) -> Judgement:
+    """No event: a pass where the log was read from boot on, and else only that there is none in a part of it."""
+    if "kernel_log_since_boot" in asked.evidence.looked_for:
+        return Judgement(Verdict.PASS, reason, _NONE, _NONE)
+    if not asked.evidence.looked_for & logs:
+        return _closed(asked)
+    command = f"sudo {_COMMAND}" if asked.root is False else _COMMAND
+    do = msg("check.do.would_tell", command=command)
+    return Judgement(Verdict.CANNOT_TELL, msg("check.xid.none_in_part"), _NONE, do=do)
+
+
 def xid(asked: Asked) -> Judgement | None:
-    """No Xid that is the hardware's."""
+    """No Xid that is the hardware's, and no crash of the kernel that its log holds."""
+    crashes = [event for event in asked.evidence.events if event.kind == "crash"]
+    found = _xid(asked)
+    if not crashes:
+        return found
+    first = first_crash(crashes)
+    crashed, lines = msg("check.xid.crashed"), lines_of([first, *crashes], "said")
+    if found.verdict in {Verdict.FAIL, Verdict.WARN}:
+        measured = in_a_row([found.measured or _NONE, crashed])
+        return replace(found, measured=measured, lines=(*found.lines[: MOST_LINES - 1], lines[0]))
+    reason = msg("check.xid.crash", said=first.said or "–")
+    return Judgement(Verdict.WARN, reason, _NONE, crashed, msg("check.do.crash"), lines=lines)
+
+
+def first_crash(crashes: Sequence[KernelEvent]) -> KernelEvent:
+    """What ended the kernel, among the lines of its crashes, else what they begin with, else the heading of a dump."""
+    said = [event.said or "" for event in crashes]
+    sentences = [at for at, text in enumerate(said) if not _HEADING.match(text)]
+    panics = [at for at in sentences if "Kernel panic" in said[at]]
+    return crashes[(panics or sentences or [0])[0]]
+
+
+def _xid(asked: Asked) -> Judgement:
     events = [event for event in asked.evidence.events if event.kind in {"xid", "off_bus"}]
     if not events:
-        if "kernel_log" not in asked.evidence.looked_for:
-            return _closed(asked)
-        return Judgement(Verdict.PASS, msg("check.xid.none"), _NONE, _NONE)
+        return _none(asked, msg("check.xid.none"), frozenset({"kernel_log"}))
     codes = Counter[int]()
     for event in events:
         codes[_code(event)] += event.count
@@ -103,9 +137,7 @@ def sxid(asked: Asked) -> Judgement | None:
     if not events:
         if not has_switches(asked):
             return None
-        if not asked.evidence.looked_for & {"kernel_log", "fabric_manager_log"}:
-            return _closed(asked)
-        return Judgement(Verdict.PASS, msg("check.sxid.none"), _NONE, _NONE)
+        return _none(asked, msg("check.sxid.none"), frozenset({"kernel_log", "fabric_manager_log"}))
     measured = text(", ".join(str(code) for code in sorted({event.code for event in events if event.code is not None})))
     fatal = [event for event in events if event.fatal]
     if fatal:

@@ -31,7 +31,7 @@ class KernelEvent(Record):
     killed, where the line names one.
     """
 
-    kind: Literal["xid", "sxid", "aer", "oom", "off_bus", "nvrm", "link", "thermal", "mce", "io_error", "flap"]
+    kind: Literal["xid", "sxid", "aer", "oom", "off_bus", "nvrm", "link", "thermal", "mce", "io_error", "flap", "crash"]
     code: int | None = None
     pci_bus_id: str | None = None
     when: str | None = None

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from gpuplanner.messages import shortened
 from gpuplanner.probe.evidence import Evidence
@@ -36,6 +37,9 @@ _MARKED = re.compile(
 _LOOKED_AT = 400
 _NO_ENTRIES = "-- No entries --"
 """What the journal says where nothing was found, or where it may not be read."""
+_BEGINS = re.compile(r"Linux version \d")
+"""What the kernel says first, and what no search for a device's name in its log leaves at the top."""
+_BEGINS_WITHIN = 10
 _MOST_EVENTS = 10_000
 _FEW = 3
 
@@ -62,7 +66,8 @@ def recognise(output: Output) -> int:
 def parse(output: Output) -> Parsed:
     """The events in order, those that differ in their time alone counted, and the driver's module as last loaded.
 
-    A system's log without a single line of the kernel says nothing of the kernel.
+    A system's log without a single line of the kernel says nothing of the kernel; one that begins in the middle says
+    nothing of what was before: only a log from the kernel's first words on tells what there is since boot.
     """
     counted: dict[tuple[object, ...], _Counted] = {}
     for line, event in _found(output):
@@ -76,12 +81,15 @@ def parse(output: Output) -> Parsed:
         each.event if each.times == 1 else each.event.model_copy(update={"count": each.times})
         for each in counted.values()
     )
-    of_kernel = bool(events) or any(_KERNEL.match(line.text) for line in output.lines)
+    first = list(islice((line.text for line in output.lines if _KERNEL.match(line.text)), _BEGINS_WITHIN))
+    looked_for = {"kernel_log"} if events or first else set()
+    if any(_BEGINS.search(text) for text in first):
+        looked_for.add("kernel_log_since_boot")
     return Parsed(
         Evidence(
             events=events,
             software=_software(output),
-            looked_for=frozenset({"kernel_log"} if of_kernel else ()),
+            looked_for=frozenset(looked_for),
         )
     )
 

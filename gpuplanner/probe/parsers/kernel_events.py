@@ -8,7 +8,7 @@ from typing import Any, Literal
 from gpuplanner.probe.parsers.nvidia_values import bus_id, count
 from gpuplanner.probe.values import words
 
-Kind = Literal["xid", "sxid", "aer", "oom", "off_bus", "nvrm", "link", "thermal", "mce", "io_error", "flap"]
+Kind = Literal["xid", "sxid", "aer", "oom", "off_bus", "nvrm", "link", "thermal", "mce", "io_error", "flap", "crash"]
 
 _BUS = r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}(?:\.[0-7])?"
 MODULE = re.compile(
@@ -94,6 +94,14 @@ EVENTS: tuple[Sentence, ...] = (
         re.compile(r"\[Hardware Error\]|Machine check events logged|EDAC \S{1,20} ?\d{1,3}: \d{1,9} (?:CE|UE)\b"),
     ),
     Sentence(
+        "crash",
+        ("Kernel panic", "BUG:", "kernel BUG at", "Oops", "general protection fault", "Panic#"),
+        re.compile(
+            r"Kernel panic - not syncing|BUG: (?:unable to handle|kernel NULL pointer)|kernel BUG at "
+            r"|Oops: .{0,60}\[#\d|general protection fault.{0,120}\[#\d|^(?:Panic|Oops)#\d{1,4} Part\d"
+        ),
+    ),
+    Sentence(
         "thermal",
         ("temperature above threshold", "ritical temperature reached"),
         re.compile(r"temperature above threshold|[Cc]ritical temperature reached"),
@@ -148,7 +156,7 @@ def _bus(kind: Kind, text: str) -> str | None:
     """The device that a sentence is of: of an error that a port received, the one that it came from."""
     if kind == "aer" and (match := _SENDER.search(text)):
         return match[1]
-    if kind in {"oom", "mce", "thermal", "io_error"}:
+    if kind in {"oom", "mce", "thermal", "io_error", "crash"}:
         return None
     match = _FIRST_BUS.search(text)
     return (match[1] or match[2]) if match else None

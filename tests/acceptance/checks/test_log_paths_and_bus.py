@@ -1,8 +1,14 @@
 """What the kernel's log, the matrices of paths and the list of the bus say, and what an excerpt of them leaves open."""
 
+import re
+
+from gpuplanner.acceptance.check import Asked, Judgement
+from gpuplanner.acceptance.promised import NOTHING
 from gpuplanner.acceptance.verdicts import Verdict
+from gpuplanner.messages import Message
 from gpuplanner.probe.evidence.paths import PciDevice
-from tests.acceptance.judged import ENGLISH, judge
+from tests.acceptance.diagnosed import diagnosed, of_texts, said
+from tests.acceptance.judged import BY_ID, ENGLISH, RULES, judge
 
 OFF = "SrcValid- TransBlk- ReqRedir- CmpltRedir-"
 ON = "SrcValid+ TransBlk- ReqRedir+ CmpltRedir+"
@@ -28,3 +34,64 @@ def test_access_control_of_bridges_without_a_gpu_below_warns_of_nothing():
     assert over is not None
     assert over.verdict is Verdict.WARN
     assert ENGLISH.text(over.reason).startswith("1 ")
+
+
+BOOT = (
+    "[    0.000000] Linux version 6.8.0-45-generic (builder@host) #45-Ubuntu SMP\n"
+    "[    0.000000] Command line: BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro\n"
+)
+QUIET = "[  206.764307] nvidia-nvswitch2: open (major=510)\n[  206.764310] IPv6: ADDRCONF(NETDEV_CHANGE): eth0: up\n"
+PANIC = (
+    "<1>[  310.100001] BUG: unable to handle kernel NULL pointer dereference at 0000000000000010\n"
+    "<4>[  310.100009] Oops: 0002 [#1] SMP\n"
+    "<0>[  310.200001] Kernel panic - not syncing: Fatal exception\n"
+)
+
+
+def words(message: Message | None) -> str:
+    assert message is not None
+    return ENGLISH.text(message)
+
+
+def judged_xid(text: str) -> Judgement:
+    judgement = BY_ID["xid"].judge(Asked(of_texts(text), NOTHING, RULES["xid"]))
+    assert judgement is not None
+    return judgement
+
+
+def test_no_xid_since_boot_is_said_only_of_a_log_that_begins_there():
+    whole = judged_xid(BOOT + QUIET)
+    assert (whole.verdict, whole.reason.id) == (Verdict.PASS, "check.xid.none")
+    decoded = re.sub(
+        r"^\[ *\d+\.\d+\]", "kern  :info  : 2026-03-01T10:00:00,000001+00:00", BOOT + QUIET, flags=re.MULTILINE
+    )
+    assert judged_xid(decoded).verdict is Verdict.PASS
+    for part in (QUIET, BOOT.splitlines(keepends=True)[1] + QUIET, QUIET * 8 + BOOT):
+        told = judged_xid(part)
+        assert (told.verdict, told.reason.id) == (Verdict.CANNOT_TELL, "check.xid.none_in_part")
+        assert "journalctl -k -b" in words(told.do)
+    switched = of_texts(QUIET).model_copy(update={"pci": (PciDevice(name="GH100 [H100 NVSwitch]"),)})
+    told = BY_ID["sxid"].judge(Asked(switched, NOTHING, RULES["sxid"]))
+    assert told is not None
+    assert told.verdict is Verdict.CANNOT_TELL
+
+
+def test_a_crash_of_the_kernel_is_said_with_and_without_an_xid():
+    dumped = "Panic#1 Part1\n"
+    texts = {PANIC: "Kernel panic", BOOT + PANIC[: PANIC.index("<0>")]: "BUG: unable"}
+    for text, said_ in (texts | {dumped + QUIET: "Panic#1", dumped + PANIC: "Kernel panic"}).items():
+        told = judged_xid(text)
+        assert told.verdict is Verdict.WARN
+        assert said_ in ENGLISH.text(told.reason)
+        assert said_ in told.lines[0].text
+        found = diagnosed(text)
+        assert said_ in said(found["kernel_crash"])
+        assert found["kernel_crash"].explains == ("xid",)
+    xid = "[  101.000001] NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus.\n"
+    both = judged_xid(BOOT + xid + PANIC)
+    assert both.verdict is Verdict.FAIL
+    assert "79" in words(both.measured)
+    assert "crash" in words(both.measured)
+    assert {"off_the_bus", "kernel_crash"} <= set(diagnosed(BOOT + xid + PANIC))
+    user = "[  400.000001] traps: python3[77] general protection fault ip:7f00 sp:7f01 error:0 in libx.so[7f00+1000]\n"
+    assert "kernel_crash" not in diagnosed(BOOT + QUIET + user)
