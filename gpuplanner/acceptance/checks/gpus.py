@@ -7,7 +7,8 @@ from gpuplanner.acceptance.gpu_traits import AMD, NVIDIA, cards, gpus_on_bus
 from gpuplanner.acceptance.promised import PromisedGpu
 from gpuplanner.acceptance.saying import absence, absent, each_gpu, label, named, not_read, text
 from gpuplanner.acceptance.verdicts import Verdict
-from gpuplanner.messages import msg
+from gpuplanner.messages import Message, msg
+from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.probe.evidence.record import Lacking
 
@@ -54,21 +55,15 @@ def count(asked: Asked) -> Judgement | None:
             msg("check.do.would_tell", command="nvidia-smi -L"),
             lines=lines,
         )
-    if gone or lost or len(on_bus) > len(answering):
+    part = _is_part(evidence)
+    if gone or lost or (len(on_bus) > len(answering) and not part):
         if not answering and not gone and not lost:
             reason = msg("check.gpu_count.none_answers", bus=len(on_bus))
         else:
             reason = msg("check.gpu_count.lost", answering=len(answering), bus=max(len(on_bus), len(listed)))
         return Judgement(Verdict.FAIL, reason, expected, measured, msg("check.do.lost_gpu"), ask, lines)
-    if _is_part(evidence.gpus):
-        return Judgement(
-            Verdict.CANNOT_TELL,
-            msg("check.gpu_count.part"),
-            expected,
-            measured,
-            msg("check.do.would_tell", command="nvidia-smi -L"),
-            lines=lines,
-        )
+    if part:
+        return _count_of_part(evidence, wanted, expected, measured)
     if wanted is None:
         if on_bus:
             return Judgement(Verdict.PASS, msg("check.gpu_count.as_bus"), expected, measured, lines=lines)
@@ -98,10 +93,44 @@ def count(asked: Asked) -> Judgement | None:
     return Judgement(Verdict.PASS, msg("check.as_expected"), expected, measured, lines=lines)
 
 
-def _is_part(gpus: tuple[Gpu, ...]) -> bool:
-    """Whether a text tells of some GPUs only: the driver numbers those that answer from 0 without a gap."""
-    indices = {gpu.index for gpu in gpus if gpu.index is not None}
-    return bool(indices) and max(indices) >= len(gpus)
+def _attached(evidence: Evidence) -> int:
+    """How many GPUs the driver says that it has where a text shows fewer, 0 where none says so."""
+    return max((gpu.of_attached or 0 for gpu in evidence.gpus), default=0)
+
+
+def _is_part(evidence: Evidence) -> bool:
+    """Whether a text tells of some GPUs only: by its own words, or since one has a number beyond their count.
+
+    The driver numbers those that answer from 0 without a gap. Where it says that one is lost, the text ends there.
+    """
+    if any(fault.kind in _BROKEN for fault in evidence.faults):
+        return False
+    indices = {gpu.index for gpu in evidence.gpus if gpu.index is not None}
+    return max(_attached(evidence), max(indices, default=-1) + 1) > len(evidence.gpus)
+
+
+def _count_of_part(evidence: Evidence, wanted: int | None, expected: Message | None, measured: Message) -> Judgement:
+    """Of some GPUs: too few only where the driver itself says that it has no more."""
+    attached = _attached(evidence)
+    lines = lines_of(evidence.gpus, "of_attached", "index", "name", "uuid")
+    if wanted is not None and 0 < attached < wanted:
+        return Judgement(
+            Verdict.FAIL,
+            msg("check.gpu_count.fewer"),
+            expected,
+            text(attached),
+            msg("check.do.lost_gpu"),
+            msg("check.ask.lost_gpu"),
+            lines,
+        )
+    return Judgement(
+        Verdict.CANNOT_TELL,
+        msg("check.gpu_count.part"),
+        expected,
+        msg("check.gpu_count.shown_of", shown=len(evidence.gpus), attached=attached) if attached else measured,
+        msg("check.do.would_tell", command="nvidia-smi -L"),
+        lines=lines,
+    )
 
 
 def model(asked: Asked) -> Judgement | None:
@@ -213,6 +242,14 @@ def state(asked: Asked) -> Judgement | None:
             msg("check.gpu_state.errors", gpus=named(bad)),
             do=msg("check.do.lost_gpu"),
             lines=tuple(seen for found in erring.values() for seen in found)[:12],
+        )
+    if _is_part(evidence):
+        return Judgement(
+            Verdict.CANNOT_TELL,
+            msg("check.gpu_state.part"),
+            measured=text(len(evidence.gpus)),
+            do=msg("check.do.would_tell", command="nvidia-smi -q"),
+            lines=lines_of(evidence.gpus, "of_attached", "name", "uuid"),
         )
     return Judgement(
         Verdict.PASS,

@@ -56,7 +56,7 @@ class _Log:
     def __init__(self, output: Output) -> None:
         self._output = output
         self._heads: list[Head] = [Head(output)]
-        self._attached: list[int | None] = [None]
+        self._attached: list[tuple[int, Line] | None] = [None]
         self._gpus: list[list[GpuTree]] = [[]]
         self._above: list[tuple[int, str]] = []
         self._margin = -1
@@ -109,7 +109,8 @@ class _Log:
             self._new_log()
             self._heads[-1].printed(value, line)
         elif label == "attached_gpus" and self._attached[-1] is None:
-            self._attached[-1] = count_or_none(value)
+            number = count_or_none(value)
+            self._attached[-1] = None if number is None else (number, line)
         elif not self._heads[-1].take(label, value, line):
             self._open = False
 
@@ -133,10 +134,12 @@ class _Log:
     def parsed(self) -> Parsed:
         gpus, slices, processes, problems = [], [], [], []
         for head, attached, trees in zip(self._heads, self._attached, self._gpus, strict=True):
-            whole_list = attached == len(trees)
-            if attached is not None and attached > len(trees):
+            whole_list = attached is not None and attached[0] == len(trees)
+            if attached is not None and attached[0] > len(trees):
                 at = self._output.lines[-1].number
-                problems.append(Problem(at, msg("probe.nvidia.fewer_gpus", attached=attached, found=len(trees))))
+                problems.append(Problem(at, msg("probe.nvidia.fewer_gpus", attached=attached[0], found=len(trees))))
+                for tree in trees:
+                    tree.reading.put("of_attached", *attached)
             for index, tree in enumerate(trees):
                 gpu, parts, running = tree.made(index if whole_list else None, head)
                 gpus.append(gpu)

@@ -79,6 +79,7 @@ class _Document:
         self._line = 1
         self._trees: list[GpuTree] = []
         self._attached: int | None = None
+        self._attached_at: Line | None = None
         self.head = Head(output)
 
     def read(self, text: str) -> list[Problem]:
@@ -96,6 +97,9 @@ class _Document:
     def records(self) -> list[tuple[Gpu, list[MigDevice], list[Process]]]:
         """The GPUs; their place tells their index where all that are attached stand there."""
         all_there = self._attached == len(self._trees)
+        if self._attached_at is not None and (self._attached or 0) > len(self._trees):
+            for tree in self._trees:
+                tree.reading.put("of_attached", self._attached, self._attached_at)
         return [tree.made(index if all_there else None, self.head) for index, tree in enumerate(self._trees)]
 
     def _at(self, line: int) -> Line:
@@ -135,7 +139,7 @@ class _Document:
                 if len(path) > 1:
                     self._trees[-1].take(path[1:], text, line)
             elif path == ["attached_gpus"]:
-                self._attached = count_or_none(text)
+                self._attached, self._attached_at = count_or_none(text), line
             elif path == ["timestamp"]:
                 self.head.printed(text, line)
             elif len(path) == 1:

@@ -1,9 +1,12 @@
 """What a check shows beside its verdict is what the verdict is about, and what nobody read is no verdict."""
 
+from typing import Any
+
 import pytest
 
 from gpuplanner.acceptance.verdicts import Verdict
-from tests.acceptance.judged import ENGLISH, gpus, judge
+from tests.acceptance.diagnosed import of_texts
+from tests.acceptance.judged import ENGLISH, H100, gpus, judge, promising
 
 PASS, WARN, FAIL, CANNOT, SKIPPED = Verdict
 
@@ -43,3 +46,39 @@ def test_what_was_expected_is_not_what_was_objected_to(check_id, fields, expecte
     assert judgement.verdict in {WARN, FAIL}
     shown = [ENGLISH.text(each) if each is not None else None for each in (judgement.expected, judgement.measured)]
     assert shown == [expected, measured]
+
+
+HEAD = "==============NVSMI LOG==============\n\nTimestamp : Fri Jun 21 02:03:08 2024\nDriver Version : 550.54.15\n"
+BLOCK = "GPU 00000000:{:02X}:00.0\n    Product Name : NVIDIA H100 80GB HBM3\n    Minor Number : {}\n"
+XML = "<nvidia_smi_log><driver_version>550.54.15</driver_version><attached_gpus>8</attached_gpus>{}</nvidia_smi_log>"
+XML_BLOCK = '<gpu id="00000000:06:00.0"><product_name>NVIDIA H100 80GB HBM3</product_name></gpu>'
+BUS = "".join(f"{at:02x}:00.0 3D controller [0302]: NVIDIA Corporation GH100 [10de:2330] (rev a1)\n" for at in range(8))
+
+
+def blocks(attached, shown):
+    return HEAD + f"Attached GPUs : {attached}\n" + "".join(BLOCK.format(at, at) for at in range(shown))
+
+
+@pytest.mark.parametrize(
+    ("texts", "wanted", "counted", "state"),
+    [
+        ((blocks(8, 1),), 8, CANNOT, CANNOT),
+        ((blocks(8, 7),), 8, CANNOT, CANNOT),
+        ((XML.format(XML_BLOCK),), 8, CANNOT, CANNOT),
+        ((blocks(8, 1), BUS), 8, CANNOT, CANNOT),
+        ((blocks(8, 8),), 8, PASS, PASS),
+        ((blocks(8, 1), blocks(8, 8)), 8, PASS, PASS),
+        ((blocks(7, 7),), 8, FAIL, PASS),
+        ((blocks(7, 7), BUS), 8, FAIL, PASS),
+        ((blocks(4, 1),), 8, FAIL, CANNOT),
+        ((blocks(8, 7) + "Unable to determine the device handle for GPU 0000:07:00.0: GPU is lost.\n",), 8, FAIL, FAIL),
+    ],
+)
+def test_a_text_of_some_gpus_accuses_nobody(texts, wanted, counted, state):
+    evidence = of_texts(*texts)
+    sections: dict[str, Any] = {"gpus": evidence.gpus, "faults": evidence.faults, "pci": evidence.pci}
+    found = [
+        judge("gpu.count", promising(H100, gpu_count=wanted), **sections, looked_for=evidence.looked_for),
+        judge("gpu.state", **sections),
+    ]
+    assert [judgement.verdict for judgement in found if judgement] == [counted, state]
