@@ -34,6 +34,7 @@ def parse(output: Output) -> Parsed:
     slices: list[MigDevice] = []
     processes: list[Process] = []
     problems: list[Problem] = []
+    documents: list[_Document] = []
     software = None
     text = output.text
     begin = text.find(_ROOT)
@@ -44,6 +45,7 @@ def parse(output: Output) -> Parsed:
         end = text.find(_END, begin)
         stop = end + len(_END) if end >= 0 else following if following >= 0 else len(text)
         document = _Document(output, text.count("\n", 0, begin))
+        documents.append(document)
         problems += document.read(text[begin:stop])
         for record, parts, running in document.records():
             gpus.append(record)
@@ -57,9 +59,17 @@ def parse(output: Output) -> Parsed:
         mig_devices=tuple(slices),
         processes=tuple(processes),
         software=software,
-        looked_for=frozenset({"gpus", "processes"}),
+        looked_for=_looked_for(documents),
     )
     return Parsed(evidence, (*problems, *more))
+
+
+def _looked_for(documents: "list[_Document]") -> frozenset[str]:
+    """What may be judged by its absence: of damaged XML that no GPU was read of nothing, of a part no processes."""
+    told = {"gpus"} if any(document.tells_of_gpus for document in documents) else set()
+    if documents and all(document.tells_of_processes for document in documents):
+        told.add("processes")
+    return frozenset(told)
 
 
 class _Document:
@@ -78,6 +88,9 @@ class _Document:
         self._leaf = False
         self._line = 1
         self._trees: list[GpuTree] = []
+        self._read_whole = 0
+        self._with_processes = 0
+        self._whole = False
         self._attached: int | None = None
         self._attached_at: Line | None = None
         self.head = Head(output)
@@ -87,12 +100,24 @@ class _Document:
         try:
             self._reader.Parse(text.encode("utf-8", "replace"), True)
         except expat.ExpatError as error:
-            return [Problem(self._before + error.lineno, msg("probe.nvidia.broken_xml", found=len(self._trees)))]
+            return [Problem(self._before + error.lineno, msg("probe.nvidia.broken_xml", found=self._read_whole))]
+        self._whole = True
         found = len(self._trees)
         if self._attached is not None and self._attached > found:
             said = msg("probe.nvidia.fewer_gpus", attached=self._attached, found=found)
             return [Problem(self._at(self._line).number, said)]
         return []
+
+    @property
+    def tells_of_gpus(self) -> bool:
+        """Whether a GPU stands here, or the whole document says that none is attached."""
+        return bool(self._trees) or (self._whole and self._attached == 0)
+
+    @property
+    def tells_of_processes(self) -> bool:
+        """Whether the whole document lists the processes of each GPU that is attached, be it none."""
+        found = len(self._trees)
+        return self._whole and 0 < found == self._with_processes and (self._attached or 0) <= found
 
     def records(self) -> list[tuple[Gpu, list[MigDevice], list[Process]]]:
         """The GPUs; their place tells their index where all that are attached stand there."""
@@ -133,7 +158,12 @@ class _Document:
             self._too_deep -= 1
             return
         path = self._path[1:]
-        if self._leaf and (text := self._text.strip()):
+        text = self._text.strip() if self._leaf else ""
+        if self._trees and path == ["gpu"]:
+            self._read_whole += 1
+        elif self._trees and path == ["gpu", "processes"] and not text:
+            self._with_processes += 1
+        if text:
             line = self._at(self._line)
             if path[:1] == ["gpu"] and self._trees:
                 if len(path) > 1:

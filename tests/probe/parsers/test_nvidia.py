@@ -132,6 +132,43 @@ def test_entities_are_never_resolved() -> None:
         assert [problem.message.id for problem in inspection.problems] == ["probe.nvidia.broken_xml"]
 
 
+_XML_GPU = (
+    "<gpu id='00000000:0{at}:00.0'>\n<product_name>NVIDIA A10</product_name>\n"
+    "<processes>{processes}</processes>\n</gpu>\n"
+)
+_XML_PROCESS = "<process_info><pid>7</pid><type>C</type></process_info>"
+
+
+def _xml(attached: int, *processes: str) -> str:
+    gpus = "".join(_XML_GPU.format(at=at, processes=each) for at, each in enumerate(processes, 1))
+    return f"<nvidia_smi_log>\n<attached_gpus>{attached}</attached_gpus>\n{gpus}</nvidia_smi_log>\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "looked_for"),
+    [
+        (_xml(2, "", _XML_PROCESS), {"gpus", "processes"}),
+        (_xml(0), {"gpus"}),
+        (_xml(2, ""), {"gpus"}),
+        (_xml(1, "N/A"), {"gpus"}),
+        (_xml(2, "", "").partition("<processes>")[0], {"gpus"}),
+        (_xml(2, "", "").rpartition("<processes>")[0], {"gpus"}),
+        (_xml(1, "") + _xml(1, "").partition("<processes>")[0], {"gpus"}),
+        (_xml(1, "").replace("<processes></processes>\n", ""), {"gpus"}),
+        ("<nvidia_smi_log>\n<driver_version>570.1</driver_version>\n<attached_gpus>1</attached_gpus>\n", set()),
+        ("<nvidia_smi_log>\n&a;</nvidia_smi_log>\n", set()),
+        ("<nvidia_smi_log></nvidia_smi_log>\n", set()),
+    ],
+)
+def test_only_whole_xml_tells_that_something_is_not_there(text: str, looked_for: set[str]) -> None:
+    assert read(text).evidence.looked_for == looked_for
+
+
+def test_a_gpu_that_breaks_off_is_not_counted_as_read() -> None:
+    (problem,) = read(_xml(3, "", "", "").rpartition("</processes>")[0]).problems
+    assert (problem.message.id, dict(problem.message.values)) == ("probe.nvidia.broken_xml", {"found": 2})
+
+
 def test_a_strange_element_among_slices_is_left() -> None:
     slices = "<mig_devices><mig_device><index>0</index></mig_device><index>7</index></mig_devices>"
     found = read(f"<nvidia_smi_log><gpu id='00000000:01:00.0'>{slices}</gpu></nvidia_smi_log>").evidence
