@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any, TypeVar
 
 from gpuplanner.messages import shortened
@@ -48,14 +49,20 @@ def lacking(text: str) -> Lacking | None:
 
 
 def number(text: str) -> float:
-    """The number at the beginning of a text ("81559 MiB" → 81559.0, "3500,0000" → 3500.0). Raises UnreadableError."""
+    """The number at the beginning of a text ("81559 MiB" → 81559.0, "3500,0000" → 3500.0). Raises UnreadableError.
+
+    A number that is too large to be kept as one ("1e400") is none: no tool measures it, and JSON has no infinity.
+    """
     bare = text.strip()
     match = _NUMBER.match(bare)
     if not match:
         raise UnreadableError(text)
     if not match["grouped"] and (decimal := _DECIMAL_COMMA.match(bare)):
         return float(f"{decimal[1]}.{decimal[2]}")
-    return float(match[0].replace(",", ""))
+    value = float(match[0].replace(",", ""))
+    if not isfinite(value):
+        raise UnreadableError(text)
+    return value
 
 
 def whole(text: str) -> int:
@@ -142,8 +149,10 @@ class Reading:
         self._absent.setdefault(field, Absent(reason=reason, seen=self.at(line)))
 
     def put(self, field: str, value: Any, line: Line) -> None:
-        """A value that the parser has read itself."""
-        if field not in self._values:
+        """A value that the parser has read itself; one that is too large to be kept as a number is unreadable."""
+        if isinstance(value, float) and not isfinite(value):
+            self.lack(field, Lacking.UNREADABLE, line)
+        elif field not in self._values:
             self._values[field] = value
             self._seen[field] = self.at(line)
             self._absent.pop(field, None)

@@ -115,3 +115,21 @@ def test_names_are_short_and_on_one_line():
 )
 def test_decimal_commas_are_no_groups_of_thousands(text: str, value: float) -> None:
     assert number(text) == value
+
+
+@pytest.mark.parametrize("text", ["1e400 W", "-1e999", "2e308"])
+def test_a_number_too_large_to_be_kept_is_none(text):
+    """JSON has no infinity, and no tool measures one."""
+    for convert in (number, whole):
+        with pytest.raises(UnreadableError):
+            convert(text)
+
+
+def test_what_a_converter_makes_too_large_is_unreadable():
+    output = Output.of("rate: 1e308\n", "x")
+    reading = Reading(output)
+    reading.take("power_draw_w", "1e308", lambda text: number(text) * 1e9, output.lines[0])
+    reading.put("temperature_c", float("inf"), output.lines[0])
+    gpu = reading.made(Gpu)
+    assert gpu.read() == {}
+    assert {lack.reason for lack in gpu.absent.values()} == {Lacking.UNREADABLE}
