@@ -94,6 +94,14 @@ def _made_by(device: PciDevice, vendors: tuple[str, ...]) -> bool:
     return (device.name or "").startswith(tuple(_VENDOR_NAMES[vendor] for vendor in vendors))
 
 
+def is_of_amd(evidence: Evidence) -> bool:
+    """Whether its GPUs are AMD's, so that nothing of NVIDIA's driver and tools is to be looked for."""
+    if gpus_on_bus(evidence, (NVIDIA,)):
+        return False
+    vendors = {gpu.vendor for gpu in evidence.gpus}
+    return vendors == {"amd"} or (not vendors and any(not is_integrated(gpu) for gpu in gpus_on_bus(evidence, (AMD,))))
+
+
 def above(evidence: Evidence, device: PciDevice) -> list[PciDevice]:
     """The bridges over a device up to the root port, nearest first."""
     by_bus = {each.bus_id: each for each in evidence.pci if each.bus_id}

@@ -18,7 +18,7 @@ from gpuplanner.probe.evidence.paths import IbPort
 from gpuplanner.probe.evidence.serving_log import NcclLog
 from gpuplanner.probe.inspecting import inspect
 from gpuplanner.probe.output import Output
-from tests.acceptance.diagnosed import cause_rules, diagnosed, said
+from tests.acceptance.diagnosed import cause_rules, diagnosed, of_texts, said
 from tests.acceptance.judged import CHINESE, ENGLISH, RULES, seen
 
 DATA = Path(__file__).parents[1] / "data" / "probe"
@@ -61,6 +61,24 @@ def test_nothing_read_has_no_cause_and_names_what_would_tell():
     assert "nvidia-smi -q" in would_tell(Evidence())
     assert "nvidia-smi topo -m" not in would_tell(Evidence())
     assert "nvidia-smi topo -m" in would_tell(Evidence(gpus=(Gpu(index=0), Gpu(index=1))))
+
+
+def test_what_would_tell_is_of_the_gpus_maker_and_was_not_read_yet():
+    two = Evidence(gpus=tuple(Gpu(index=at, vendor="amd", name="AMD Instinct MI300X") for at in range(2)))
+    on_bus = of_texts("".join(
+        f"0{bus}:00.0 Processing accelerators [1200]: Advanced Micro Devices, Inc. [AMD/ATI] Aqua Vanjaram "
+        "[Instinct MI300X] [1002:74a1]\n" for bus in (3, 4)
+    ))  # fmt: skip
+    for evidence in (two, on_bus):
+        told = would_tell(evidence)
+        assert not [command for command in told if "nvidia" in command]
+        assert "amd-smi monitor" in told
+        assert "-g 2" in " ".join(told)
+    assert "amd-smi static; amd-smi metric" in would_tell(on_bus)
+    assert "cat /sys/fs/cgroup/cpu.max" in would_tell(two)
+    assert "cat /sys/fs/cgroup/cpu.max" not in would_tell(of_texts("max 100000\n"))
+    assert "cat /sys/fs/cgroup/cpu.max" not in would_tell(of_texts("400000 100000\n"))
+    assert "sudo journalctl -k -b" in would_tell(Evidence(looked_for=frozenset({"kernel_log"})))
 
 
 def test_the_surer_cause_stands_first_then_the_one_that_explains_more():

@@ -2,7 +2,7 @@
 
 from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
 from gpuplanner.acceptance.compatibility import architectures, covers, version_of
-from gpuplanner.acceptance.gpu_traits import gpus_on_bus
+from gpuplanner.acceptance.gpu_traits import gpus_on_bus, is_of_amd
 from gpuplanner.acceptance.saying import named, not_read, text
 from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.messages import Message, msg
@@ -30,6 +30,8 @@ def _capability(asked: Asked) -> str:
 
 def match(asked: Asked) -> Judgement | None:
     """The loaded kernel module and the library that programs load are of one version."""
+    if is_of_amd(asked.evidence):
+        return None
     evidence, software = asked.evidence, asked.evidence.software
     faults = [fault for fault in evidence.faults if fault.kind == "mismatch"]
     module = software.module_version if software else None
@@ -70,6 +72,8 @@ def match(asked: Asked) -> Judgement | None:
 
 def branch(asked: Asked) -> Judgement | None:
     """The driver runs what is installed, and that has code for the GPU; else the wheel to pick."""
+    if is_of_amd(asked.evidence):
+        return None
     software, driver, capability = asked.evidence.software, _driver(asked), _capability(asked)
     torch = software.torch_version if software else None
     cuda = (software.torch_cuda_version if software else None) or _cuda_of(torch)
@@ -148,6 +152,8 @@ def _cuda_of(torch: str | None) -> str | None:
 
 def module_kind(asked: Asked) -> Judgement | None:
     """The kernel module is of the kind that the GPU needs: Blackwell the open one, Volta and older the other."""
+    if is_of_amd(asked.evidence):
+        return None
     software = asked.evidence.software
     flavour = software.module_flavour if software else None
     if flavour is None and software is None and not asked.evidence.gpus:
@@ -184,6 +190,8 @@ def module_kind(asked: Asked) -> Judgement | None:
 
 def nouveau(asked: Asked) -> Judgement | None:
     """The other driver for these GPUs is not loaded."""
+    if is_of_amd(asked.evidence):
+        return None
     evidence = asked.evidence
     found = [module for module in evidence.modules if module.name == "nouveau"]
     devices = [device for device in gpus_on_bus(evidence) if device.kernel_driver == "nouveau"]

@@ -6,6 +6,7 @@ from gpuplanner.acceptance.checking import Acceptance
 from gpuplanner.acceptance.compatibility import Compatibility
 from gpuplanner.acceptance.diagnosis.causes import causes
 from gpuplanner.acceptance.diagnosis.finding import CauseRule, Finding, Looking, Signs, reason_ids, said
+from gpuplanner.acceptance.gpu_traits import gpus_on_bus, is_of_amd
 from gpuplanner.acceptance.promised import Promised
 from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.messages import Message, msg
@@ -13,6 +14,7 @@ from gpuplanner.probe.evidence import Evidence
 
 _RATES = ("bw.h2d", "bw.d2d", "bw.p2p", "flops", "allreduce", "disk.speed", "trace")
 """Checks that measure a rate: a slow one is no cause, it has one."""
+_USUAL_GPUS = 8
 
 
 def find(
@@ -66,17 +68,26 @@ def unexplained(acceptance: Acceptance, findings: tuple[Finding, ...]) -> tuple[
 
 def would_tell(evidence: Evidence) -> tuple[str, ...]:
     """Commands whose outputs show causes and were not among what was read."""
-    several = len(evidence.gpus) > 1 or bool(evidence.collectives or evidence.nccl_logs)
+    of_amd = is_of_amd(evidence)
+    gpus = max(len(evidence.gpus), len(gpus_on_bus(evidence)))
+    several = gpus > 1 or bool(evidence.collectives or evidence.nccl_logs)
+    collective = f"NCCL_DEBUG=INFO all_reduce_perf -b 8M -e 4G -f 2 -g {gpus if gpus > 1 else _USUAL_GPUS}"
     wanted = (
-        ("nvidia-smi -q", not evidence.gpus),
-        ("nvidia-smi topo -m", several and not evidence.matrices),
+        ("amd-smi static; amd-smi metric" if of_amd else "nvidia-smi -q", not evidence.gpus),
+        ("nvidia-smi topo -m", several and not of_amd and not evidence.matrices),
         ("sudo lspci -vvv", several and not any(device.acs_flags for device in evidence.pci)),
-        ("NCCL_DEBUG=INFO all_reduce_perf -b 8M -e 4G -f 2 -g 8", several and not evidence.nccl_logs),
-        ("nvidia-smi dmon -s pucvmet -c 60", not evidence.samples),
-        ("cat /sys/fs/cgroup/cpu.max", evidence.cpu is None or evidence.cpu.quota_cpus is None),
-        ("sudo journalctl -k -b", "kernel_log" not in evidence.looked_for),
+        (collective, several and not evidence.nccl_logs),
+        ("amd-smi monitor" if of_amd else "nvidia-smi dmon -s pucvmet -c 60", not evidence.samples),
+        ("cat /sys/fs/cgroup/cpu.max", not _has_quota(evidence)),
+        ("sudo journalctl -k -b", "kernel_log_since_boot" not in evidence.looked_for),
     )
     return tuple(command for command, lacks in wanted if lacks)
+
+
+def _has_quota(evidence: Evidence) -> bool:
+    """Whether it was read how many processors may be used, also that there is no limit."""
+    cpu = evidence.cpu
+    return cpu is not None and (cpu.quota_cpus is not None or bool(cpu.quota_unlimited))
 
 
 def _finding(rule: CauseRule, signs: Signs, looking: Looking) -> Finding:

@@ -2,13 +2,16 @@
 
 import re
 
+import pytest
+
 from gpuplanner.acceptance.check import Asked, Judgement
 from gpuplanner.acceptance.promised import NOTHING
 from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.messages import Message
+from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.probe.evidence.paths import PciDevice
 from tests.acceptance.diagnosed import diagnosed, of_texts, said
-from tests.acceptance.judged import BY_ID, ENGLISH, RULES, judge
+from tests.acceptance.judged import BY_ID, ENGLISH, RULES, judge, seen
 
 OFF = "SrcValid- TransBlk- ReqRedir- CmpltRedir-"
 ON = "SrcValid+ TransBlk- ReqRedir+ CmpltRedir+"
@@ -71,9 +74,9 @@ def test_no_xid_since_boot_is_said_only_of_a_log_that_begins_there():
         assert (told.verdict, told.reason.id) == (Verdict.CANNOT_TELL, "check.xid.none_in_part")
         assert "journalctl -k -b" in words(told.do)
     switched = of_texts(QUIET).model_copy(update={"pci": (PciDevice(name="GH100 [H100 NVSwitch]"),)})
-    told = BY_ID["sxid"].judge(Asked(switched, NOTHING, RULES["sxid"]))
-    assert told is not None
-    assert told.verdict is Verdict.CANNOT_TELL
+    of_switch = BY_ID["sxid"].judge(Asked(switched, NOTHING, RULES["sxid"]))
+    assert of_switch is not None
+    assert of_switch.verdict is Verdict.CANNOT_TELL
 
 
 def test_a_crash_of_the_kernel_is_said_with_and_without_an_xid():
@@ -95,3 +98,14 @@ def test_a_crash_of_the_kernel_is_said_with_and_without_an_xid():
     assert {"off_the_bus", "kernel_crash"} <= set(diagnosed(BOOT + xid + PANIC))
     user = "[  400.000001] traps: python3[77] general protection fault ip:7f00 sp:7f01 error:0 in libx.so[7f00+1000]\n"
     assert "kernel_crash" not in diagnosed(BOOT + QUIET + user)
+
+
+@pytest.mark.parametrize("check", ["drv.match", "drv.branch", "drv.kmod", "drv.nouveau"])
+def test_nothing_of_nvidias_driver_is_judged_of_amds_gpus(check):
+    own = Gpu(index=0, vendor="amd", driver_version="6.10.5", **seen({"name": "AMD Instinct MI300X"}))
+    assert judge(check, gpus=own) is None
+    assert judge(check, pci=PciDevice(class_code="1200", device_id="0x74A11002")) is None
+    beside = PciDevice(class_code="0302", device_id="0x233010DE")
+    assert judge(check, gpus=own, pci=beside) is not None
+    in_processor = PciDevice(class_code="0300", device_id="0x164E1002")
+    assert judge(check, pci=in_processor) is not None
