@@ -12,6 +12,10 @@ from gpuplanner.messages import Message, msg
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.measured import Bandwidth, CollectiveRow, CollectiveRun, DiskRate, MatrixRate
 
+_TELLING_GB_PER_S = 5.0
+"""Of a row whose two decimals are fine enough: the factors of 8 and of 16 GPUs are 7 % apart."""
+_ROUNDED = 0.006
+"""Half of the last decimal printed, and a little for decimals of three digits alone."""
 _LANE_GB_PER_S = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}
 """One lane of PCIe one way after line coding, in 10⁹ bytes/s (PCI Express base specifications)."""
 _SWITCHED, _SWITCHED_LANES = 8, 12
@@ -93,12 +97,56 @@ def deciding_products(rates: Iterable[MatrixRate]) -> dict[tuple[int | None, str
 
 
 def is_all_reduce(run: CollectiveRun) -> bool:
-    """Whether a run of collectives holds all-reduces."""
+    """Whether a run of collectives holds all-reduces, as it says or as its rates tell."""
 
     def named(record: CollectiveRun | CollectiveRow) -> bool:
         return "allreduce" in (record.collective or "").lower().replace("_", "").replace("-", "").replace(" ", "")
 
-    return bool(run.rows) and (named(run) or any(named(row) for row in run.rows))
+    return bool(run.rows) and (named(run) or any(named(row) for row in run.rows) or tells_all_reduce(run))
+
+
+def is_unnamed(run: CollectiveRun) -> bool:
+    """Whether a run names no collective although it may be an all-reduce.
+
+    Neither what its rows do speaks against it, nor a bus bandwidth no higher than the other, as others have it.
+    """
+    silent = run.collective is None and all(row.collective is None for row in run.rows)
+    sums = all(row.operation in {None, "sum"} for row in run.rows)
+    # Of two ranks the ratio is 1 of an all-reduce, too.
+    least = 1 + _ROUNDED if (run.ranks or 0) > 2 else 1 - _ROUNDED
+    return bool(run.rows) and silent and sums and all(bus > least * algorithm for bus, algorithm in _telling(run))
+
+
+def tells_all_reduce(run: CollectiveRun) -> bool:
+    """Whether the rates of an unnamed run tell an all-reduce: sums whose bus bandwidth is 2(n-1)/n of the other.
+
+    Of two ranks the ratio is 1, as of a reduce and others: they tell nothing. Factors of each collective: nccl-tests,
+    doc/PERFORMANCE.md.
+    """
+    sums = all(row.operation == "sum" for row in run.rows)
+    return is_unnamed(run) and sums and (run.ranks or 0) > 2 and reaches_all_of(run, run.ranks or 0) is True
+
+
+def reaches_all_of(run: CollectiveRun, ranks: int) -> bool | None:
+    """Whether both bandwidths of each row stand to each other as in an all-reduce of so many ranks.
+
+    None where no row is fast enough to show it: they are printed with two decimals.
+    """
+    factor, rates = 2 * (ranks - 1) / ranks, _telling(run)
+    if not rates:
+        return None
+    return all(abs(bus - factor * algorithm) <= _ROUNDED * (1 + factor) for bus, algorithm in rates)
+
+
+def _telling(run: CollectiveRun) -> list[tuple[float, float]]:
+    """Both bandwidths of the rows fast enough to compare them, the bus's first."""
+    return [
+        (row.bus_gb_per_s, row.algorithm_gb_per_s)
+        for row in run.rows
+        if row.bus_gb_per_s is not None
+        and row.algorithm_gb_per_s is not None
+        and row.algorithm_gb_per_s >= _TELLING_GB_PER_S
+    ]
 
 
 def is_read_in_a_row(rate: DiskRate) -> bool:
@@ -178,10 +226,22 @@ def of_all_reduce(
         *(gpu.name or "" for gpu in evidence.gpus),
         promised.gpu.name if promised.gpu else "",
     ]).upper()  # fmt: skip
+    ranks = run.ranks or supposed_ranks(evidence, promised, run)
     module = "SXM" in names or "HBM3" in names or "B200" in names
-    if run.ranks == _NODE and module:
+    if ranks == _NODE and module:
         for word, threshold in _NODES_OF.items():
             if word in names:
                 said = msg("rates.source.nodes", count=_NODE, gpu=word)
                 return Expectation(known_gb_per_s[threshold], said, reached=True)
     return None
+
+
+def supposed_ranks(evidence: Evidence, promised: Promised, run: CollectiveRun) -> int | None:
+    """How many GPUs took part in a run that does not say it: all that the machine has, or that were promised of it.
+
+    None where the run says it, where the rates of the run speak against it, and where several nodes were promised.
+    """
+    count = len(evidence.gpus) or promised.gpu_count
+    if run.ranks is not None or run.hosts is not None or not count or count < 2 or (promised.nodes or 1) > 1:
+        return None
+    return None if reaches_all_of(run, count) is False else count

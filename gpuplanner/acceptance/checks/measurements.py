@@ -1,9 +1,10 @@
 """What was measured against what the parts can do: copies, matrix products, all-reduce, diagnostics, idle time."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from statistics import fmean, median
 
-from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
+from gpuplanner.acceptance.check import MOST_LINES, Asked, Check, Judgement, lines_of
 from gpuplanner.acceptance.expected_rates import (
     Expectation,
     deciding_products,
@@ -12,16 +13,20 @@ from gpuplanner.acceptance.expected_rates import (
     is_all_reduce,
     is_between_gpus,
     is_own_kernel,
+    is_unnamed,
     memory_gb_per_s,
     of_all_reduce,
     of_host_link,
     of_memory,
     of_pair,
     of_product,
+    supposed_ranks,
+    tells_all_reduce,
 )
 from gpuplanner.acceptance.saying import not_measured, of_all, text
 from gpuplanner.acceptance.verdicts import Verdict
-from gpuplanner.messages import msg
+from gpuplanner.messages import Message, msg
+from gpuplanner.probe.evidence.measured import CollectiveRun
 from gpuplanner.probe.evidence.record import Record
 from gpuplanner.units import percent
 
@@ -144,21 +149,19 @@ def matrices(asked: Asked) -> Judgement | None:
 
 
 def all_reduce(asked: Asked) -> Judgement | None:
-    """All-reduce by its plateau at large messages, never by the mean over all sizes; every result right."""
-    runs = [run for run in asked.evidence.collectives if is_all_reduce(run)]
+    """All-reduce by its plateau at large messages, never by the mean over all sizes; every result right.
+
+    Results are right in every collective: data went wrong between the same GPUs.
+    """
+    ran = asked.evidence.collectives
+    if any(_wrong_results(run) for run in ran):
+        return _wrong(ran)
+    runs = [run for run in ran if is_all_reduce(run)]
     if not runs:
-        return not_measured("B, C") if len(asked.evidence.gpus) > 1 else None
-    wrong = [row for run in runs for row in run.rows if (row.wrong or 0) > 0]
-    if wrong:
-        return Judgement(
-            Verdict.FAIL,
-            msg("check.allreduce.wrong", count=sum(row.wrong or 0 for row in wrong)),
-            text(0),
-            text(sum(row.wrong or 0 for row in wrong)),
-            msg("check.do.measure_again"),
-            msg("check.ask.slow"),
-            lines_of(wrong, "wrong", "bus_gb_per_s"),
-        )
+        unnamed = [run for run in ran if is_unnamed(run)]
+        if unnamed:
+            return _unnamed(unnamed)
+        return not_measured("B, C") if (len(asked.evidence.gpus) or asked.promised.gpu_count or 0) > 1 else None
     run = max(runs, key=lambda each: max((row.bytes or 0 for row in each.rows), default=0))
     plateau = [
         row for row in run.rows if row.bus_gb_per_s is not None and (row.bytes or 0) >= asked.rule["plateau_bytes"]
@@ -173,10 +176,12 @@ def all_reduce(asked: Asked) -> Judgement | None:
         )
     have = median(row.bus_gb_per_s or 0 for row in plateau)
     wanted = of_all_reduce(asked.evidence, asked.promised, asked.rule.thresholds, run)
+    if tells_all_reduce(run):
+        lines = (*lines_of([run], "ranks"), *lines)[:MOST_LINES]
     if wanted is None:
         return Judgement(
             Verdict.CANNOT_TELL,
-            msg("check.rate.no_expectation"),
+            _as_taken(asked, run, msg("check.rate.no_expectation")),
             None,
             text(f"{have:.1f} GB/s"),
             msg("check.do.promise"),
@@ -184,8 +189,53 @@ def all_reduce(asked: Asked) -> Judgement | None:
         )
     judged = _against(asked, have, wanted, "GB/s", run)
     unchecked = judged.verdict is Verdict.PASS and all(row.wrong is None for row in run.rows)
-    reason = msg("check.allreduce.unchecked") if unchecked else judged.reason
+    reason = _as_taken(asked, run, msg("check.allreduce.unchecked") if unchecked else judged.reason)
     return Judgement(judged.verdict, reason, judged.expected, judged.measured, judged.do, judged.ask, lines)
+
+
+def _as_taken(asked: Asked, run: CollectiveRun, reason: Message) -> Message:
+    """A reason with what the run itself does not say: that it is an all-reduce, or how many GPUs took part."""
+    if tells_all_reduce(run):
+        return msg("check.both", first=reason, second=msg("check.allreduce.inferred", count=run.ranks or 0))
+    supposed = supposed_ranks(asked.evidence, asked.promised, run)
+    if supposed is not None:
+        return msg("check.both", first=reason, second=msg("check.allreduce.supposed", count=supposed))
+    return reason
+
+
+def _wrong_results(run: CollectiveRun) -> int:
+    """Wrong results by the rows, or by the line below them that counts them all."""
+    return max(sum(row.wrong or 0 for row in run.rows), run.out_of_bounds or 0)
+
+
+def _wrong(ran: Sequence[CollectiveRun]) -> Judgement:
+    count = sum(_wrong_results(run) for run in ran)
+    rows = [row for run in ran for row in run.rows if (row.wrong or 0) > 0]
+    counted = [run for run in ran if (run.out_of_bounds or 0) > 0]
+    return Judgement(
+        Verdict.FAIL,
+        msg("check.allreduce.wrong", count=count),
+        text(0),
+        text(count),
+        msg("check.do.measure_again"),
+        msg("check.ask.slow"),
+        (*lines_of(counted, "out_of_bounds"), *lines_of(rows, "wrong", "bus_gb_per_s"))[:MOST_LINES],
+    )
+
+
+def _unnamed(runs: Sequence[CollectiveRun]) -> Judgement:
+    """Cannot tell: tables that name no collective and whose rates do not tell an all-reduce."""
+    run = max(runs, key=lambda each: max((row.bytes or 0 for row in each.rows), default=0))
+    why = "check.allreduce.unnamed_ranks" if run.ranks is None else "check.allreduce.unnamed"
+    most = max((row.bus_gb_per_s or 0 for row in run.rows), default=0)
+    return Judgement(
+        Verdict.CANNOT_TELL,
+        msg(why),
+        None,
+        text(f"{most:.1f} GB/s"),
+        msg("check.do.would_tell", command="all_reduce_perf -b 512M -e 8G -f 2"),
+        lines=lines_of(run.rows[-2:], "bus_gb_per_s", "bytes"),
+    )
 
 
 def diagnostics(asked: Asked) -> Judgement | None:
