@@ -1,6 +1,7 @@
 """Are all GPUs there, are they those that were promised, and do they answer."""
 
 import re
+from collections.abc import Set as AbstractSet
 
 from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
 from gpuplanner.acceptance.gpu_traits import AMD, NVIDIA, cards, gpus_on_bus
@@ -9,10 +10,13 @@ from gpuplanner.acceptance.saying import absence, absent, each_gpu, label, named
 from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.messages import Message, msg
 from gpuplanner.probe.evidence import Evidence
+from gpuplanner.probe.evidence.events import ToolFault
 from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.probe.evidence.record import Lacking
 
-_DRIVER_AWAY = {"no_driver", "no_library", "mismatch", "no_devices"}
+_DRIVER_AWAY = {"no_driver", "no_library"}
+_WITHOUT_GPUS = _DRIVER_AWAY | {"mismatch", "no_devices"}
+"""Nothing is shown of any GPU: the driver does not answer, does not fit its library, or finds none that it can use."""
 _OF_ADAPTERS = re.compile(r"ibpanic|IB device|\bmlx\d", re.IGNORECASE)
 _BROKEN = {"gpu_lost", "needs_reset", "device_error"}
 _NOMINAL_SHORT_SHARE = 0.10
@@ -27,7 +31,7 @@ def count(asked: Asked) -> Judgement | None:
     answering = [gpu for gpu in listed if gpu.state != "lost"]
     amd = any(gpu.vendor == "amd" for gpu in listed)
     on_bus = cards(gpus_on_bus(evidence, (AMD,) if amd else (NVIDIA,)))
-    away = [fault for fault in evidence.faults if fault.kind in _DRIVER_AWAY]
+    away = _faults(evidence, _WITHOUT_GPUS)
     expected = text(wanted) if wanted is not None else text(len(on_bus)) if on_bus else None
     if not evidence.gpus and not on_bus and not away:
         return not_read("nvidia-smi -L", expected)
@@ -68,9 +72,10 @@ def count(asked: Asked) -> Judgement | None:
         if on_bus:
             return Judgement(Verdict.PASS, msg("check.gpu_count.as_bus"), expected, measured, lines=lines)
         if not answering:
+            none_found = bool(away) and all(fault.kind == "no_devices" for fault in away)
             return Judgement(
                 Verdict.CANNOT_TELL,
-                msg("check.gpu_count.no_driver"),
+                msg("check.gpu_count.none_found") if none_found else msg("check.gpu_count.no_driver"),
                 expected,
                 measured,
                 msg("check.do.would_tell", command="lspci -nn -d 10de:"),
@@ -103,16 +108,21 @@ def _is_part(evidence: Evidence) -> bool:
 
     The driver numbers those that answer from 0 without a gap. Where it says that one is lost, the text ends there.
     """
-    if any(fault.kind in _BROKEN for fault in evidence.faults):
+    if _faults(evidence, _BROKEN):
         return False
     indices = {gpu.index for gpu in evidence.gpus if gpu.index is not None}
-    return max(_attached(evidence), max(indices, default=-1) + 1) > len(evidence.gpus)
+    return _breaks_off(evidence) or max(_attached(evidence), max(indices, default=-1) + 1) > len(evidence.gpus)
+
+
+def _breaks_off(evidence: Evidence) -> bool:
+    """Whether the text ends at the last GPU that is known; of one that ends earlier another text shows the others."""
+    return bool(evidence.gpus) and evidence.gpus[-1].breaks_off is True
 
 
 def _count_of_part(evidence: Evidence, wanted: int | None, expected: Message | None, measured: Message) -> Judgement:
     """Of some GPUs: too few only where the driver itself says that it has no more."""
     attached = _attached(evidence)
-    lines = lines_of(evidence.gpus, "of_attached", "index", "name", "uuid")
+    lines = lines_of(evidence.gpus, "of_attached", "breaks_off", "index", "name", "uuid")
     if wanted is not None and 0 < attached < wanted:
         return Judgement(
             Verdict.FAIL,
@@ -125,7 +135,7 @@ def _count_of_part(evidence: Evidence, wanted: int | None, expected: Message | N
         )
     return Judgement(
         Verdict.CANNOT_TELL,
-        msg("check.gpu_count.part"),
+        msg("check.gpus.break_off") if _breaks_off(evidence) else msg("check.gpu_count.part"),
         expected,
         msg("check.gpu_count.shown_of", shown=len(evidence.gpus), attached=attached) if attached else measured,
         msg("check.do.would_tell", command="nvidia-smi -L"),
@@ -204,26 +214,43 @@ def _has_memory(gpu: Gpu, asked: Asked) -> Judgement | None:
     )
 
 
+def _faults(evidence: Evidence, kinds: AbstractSet[str]) -> list[ToolFault]:
+    """The faults of some kinds that are the GPUs', not a network adapter's."""
+    return [fault for fault in evidence.faults if fault.kind in kinds and not _OF_ADAPTERS.search(fault.said or "")]
+
+
+_SILENT = msg("check.gpu_state.broken"), msg("check.do.lost_gpu")
+
+
+def _why_silent(kinds: AbstractSet[str], evidence: Evidence) -> tuple[Message, Message]:
+    """Why no GPU answers, and what to do, by what the tools say: only where none answers them is the driver away."""
+    if kinds & _BROKEN:
+        return _SILENT
+    if kinds & _DRIVER_AWAY:
+        return msg("check.gpu_state.driver_away"), msg("check.do.driver_away")
+    if "mismatch" in kinds:
+        return msg("check.gpu_state.mismatch"), msg("check.do.reboot")
+    if any(gpu.driver_version or gpu.memory_total_mib is not None for gpu in evidence.gpus):
+        return msg("check.gpu_state.none_for_program"), msg("check.do.visible_gpus")
+    return msg("check.gpu_state.no_devices"), msg("check.do.no_devices")
+
+
 def state(asked: Asked) -> Judgement | None:
     """Every GPU answers its driver."""
     evidence = asked.evidence
-    broken = [
-        fault
-        for fault in evidence.faults
-        if fault.kind in _BROKEN | _DRIVER_AWAY and not _OF_ADAPTERS.search(fault.said or "")
-    ]
+    broken = _faults(evidence, _BROKEN | _WITHOUT_GPUS)
     ill = [gpu for gpu in evidence.gpus if gpu.state in {"lost", "needs reset", "error"}]
     if broken or ill:
         said = next((fault.said for fault in broken if fault.said), None) or ", ".join(
             f"{label(gpu)}: {gpu.state}" for gpu in ill
         )
-        away = all(fault.kind in _DRIVER_AWAY for fault in broken) and not ill
+        reason, do = _why_silent({fault.kind for fault in broken}, evidence) if not ill else _SILENT
         return Judgement(
             Verdict.FAIL,
-            msg("check.gpu_state.driver_away") if away else msg("check.gpu_state.broken"),
+            reason,
             measured=text(said),
-            do=msg("check.do.driver_away") if away else msg("check.do.lost_gpu"),
-            ask=None if away else msg("check.ask.lost_gpu"),
+            do=do,
+            ask=msg("check.ask.lost_gpu") if (reason, do) == _SILENT else None,
             lines=(*lines_of(broken, "kind", "said"), *lines_of(ill, "state"))[:12],
         )
     # A log that merely lists GPUs does not show that they answer.
@@ -246,10 +273,10 @@ def state(asked: Asked) -> Judgement | None:
     if _is_part(evidence):
         return Judgement(
             Verdict.CANNOT_TELL,
-            msg("check.gpu_state.part"),
+            msg("check.gpus.break_off") if _breaks_off(evidence) else msg("check.gpu_state.part"),
             measured=text(len(evidence.gpus)),
             do=msg("check.do.would_tell", command="nvidia-smi -q"),
-            lines=lines_of(evidence.gpus, "of_attached", "name", "uuid"),
+            lines=lines_of(evidence.gpus, "of_attached", "breaks_off", "name", "uuid"),
         )
     return Judgement(
         Verdict.PASS,

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from gpuplanner.acceptance.verdicts import Verdict
-from tests.acceptance.diagnosed import of_texts
-from tests.acceptance.judged import ENGLISH, H100, gpus, judge, promising
+from gpuplanner.probe.evidence.events import ToolFault
+from tests.acceptance.diagnosed import diagnosed, of_texts
+from tests.acceptance.judged import ENGLISH, H100, gpus, judge, promising, seen
 
 PASS, WARN, FAIL, CANNOT, SKIPPED = Verdict
 
@@ -82,3 +83,46 @@ def test_a_text_of_some_gpus_accuses_nobody(texts, wanted, counted, state):
         judge("gpu.state", **sections),
     ]
     assert [judgement.verdict for judgement in found if judgement] == [counted, state]
+
+
+def fault(kind, said="said"):
+    return ToolFault(kind=kind, **seen({"said": said}))
+
+
+@pytest.mark.parametrize(
+    ("sections", "reason", "advice"),
+    [
+        ({"faults": fault("no_driver")}, "driver_away", "modprobe"),
+        ({"faults": (fault("no_devices"), fault("no_library"))}, "driver_away", "modprobe"),
+        ({"faults": fault("no_devices")}, "no_devices", "RmInitAdapter"),
+        ({"faults": fault("no_devices"), "gpus": gpus(memory_total_mib=81559)}, "none_for_program", "VISIBLE_DEVICES"),
+        ({"faults": fault("mismatch")}, "mismatch", "Reboot"),
+        ({"faults": (fault("no_devices"), fault("gpu_lost"))}, "broken", "kernel log"),
+    ],
+)
+def test_a_driver_that_finds_no_gpu_is_not_away(sections, reason, advice):
+    judgement = judge("gpu.state", **sections)
+    assert judgement is not None
+    assert judgement.verdict is FAIL
+    assert judgement.reason.id == f"check.gpu_state.{reason}"
+    assert judgement.do is not None
+    assert advice in ENGLISH.text(judgement.do)
+
+
+@pytest.mark.parametrize(
+    ("text", "causes"),
+    [
+        ("No devices were found\n", ["no_usable_gpu"]),
+        ("Failed to initialize NVML: Driver Not Loaded\n", ["driver_away"]),
+        ("Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 580.10\n",
+         ["driver_mismatch"]),
+    ],
+)  # fmt: skip
+def test_what_a_tool_says_in_place_of_gpus_has_one_cause(text, causes):
+    assert list(diagnosed(text)) == causes
+
+
+def test_nobody_counts_gpus_that_the_driver_does_not_find():
+    judgement = judge("gpu.count", faults=fault("no_devices"))
+    assert judgement is not None
+    assert (judgement.verdict, judgement.reason.id) == (CANNOT, "check.gpu_count.none_found")
