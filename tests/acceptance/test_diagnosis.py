@@ -247,3 +247,17 @@ def test_peers_that_may_not_read_each_other_are_shown_by_their_rows():
     found = next(finding for finding in diagnosed(printed, gpus).values() if "p2p" in finding.explains)
     # The header and the two rows in which a pair is refused, not the one in which all is well.
     assert [line.line for line in found.lines] == [2, 3, 5]
+
+
+def test_ports_that_are_down_are_counted_in_the_headline_and_named_by_their_lines():
+    ports = "".join(
+        f"CA 'mlx5_{at}'\n\tCA type: MT4129\n\tNumber of ports: 1\n\tPort 1:\n\t\tState: {state}\n"
+        f"\t\tPhysical state: {'LinkUp' if state == 'Active' else 'Disabled'}\n\t\tRate: 400\n"
+        "\t\tLink layer: InfiniBand\n"
+        for at, state in enumerate(["Active"] * 9 + ["Down"] * 2)
+    )
+    found = diagnosed(ports)["ports_down"]
+    assert "2 ports are down" in said(found)
+    assert "Gbit/s" not in said(found)
+    assert any("mlx5_9" in line.text for line in found.lines)
+    assert not any("mlx5_0'" in line.text for line in found.lines)
