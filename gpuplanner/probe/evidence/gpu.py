@@ -107,6 +107,7 @@ class NvLink(Record):
 
 class Gpu(Record):
     """One GPU, of any vendor. `of_attached`: how many the driver has, where the text shows fewer than these.
+    `breaks_off`: that the text ends in the middle of this GPU, or behind it where others may follow.
 
     Identity: `pci_device_id` and `pci_subsystem_id` are "0xDDDDVVVV" in capitals (device, then vendor), `pci_bus_id`
     "00000000:10:1C.0" in capitals with a domain of 8 digits. `state`: "ok", "lost", "needs reset", "error".
@@ -133,6 +134,7 @@ class Gpu(Record):
     drain_and_reset_recommended: bool | None = None
     module_id: int | None = None
     of_attached: int | None = None
+    breaks_off: bool | None = None
 
     pci_bus_id: str | None = None
     pci_device_id: str | None = None

@@ -125,6 +125,8 @@ class _Document:
         if self._attached_at is not None and (self._attached or 0) > len(self._trees):
             for tree in self._trees:
                 tree.reading.put("of_attached", self._attached, self._attached_at)
+        if self._trees and not self._whole and (self._attached is None or self._attached > self._read_whole):
+            self._trees[-1].reading.put("breaks_off", True, self._at(self._line))
         return [tree.made(index if all_there else None, self.head) for index, tree in enumerate(self._trees)]
 
     def _at(self, line: int) -> Line:
