@@ -4,6 +4,7 @@ Passes no verdict: what was promised is not looked at.
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +12,7 @@ from gpuplanner.acceptance.check import lines_of
 from gpuplanner.acceptance.gpu_traits import is_guest
 from gpuplanner.messages import Message, msg
 from gpuplanner.probe.evidence import Evidence
+from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.probe.evidence.record import Seen
 
 Told = Literal["bare metal", "pass-through", "vgpu", "virtual machine", "desktop", "unknown"]
@@ -51,12 +53,29 @@ def tell(evidence: Evidence) -> Telling:
     elif guest is False:
         signs.append(msg("check.virt.sign.no_hypervisor"))
     lines = (
-        *lines_of(gpus, "virtualization", "name", "licence_status", "driver_model"),
+        *(line for shown in _speaking(gpus) for line in shown),
         *lines_of([cpu] if cpu else [], "hypervisor_vendor", "hypervisor_flag"),
         *lines_of([system] if system else [], "virtualization", "vendor", "kernel"),
     )[:12]
     kind, confidence = _weighed(modes, guest, vgpu=int(named) + int(licensed), desktop=windows or wsl)
     return Telling(kind, confidence, tuple(signs), lines)
+
+
+def _speaking(gpus: Sequence[Gpu]) -> Iterator[tuple[Seen, ...]]:
+    """The lines of GPUs that are a sign, one of each that says something else, so that they hide no other sign."""
+    yield from (lines_of([gpu], "virtualization") for gpu in _distinct(gpus, "virtualization"))
+    called = [gpu for gpu in gpus if gpu.name and _VGPU_NAME.search(gpu.name)]
+    yield from (lines_of([gpu], "name") for gpu in _distinct(called, "name")[:2])
+    yield from (lines_of([gpu], "licence_status") for gpu in _distinct(gpus, "licence_status"))
+    yield from (lines_of([gpu], "driver_model") for gpu in _distinct(gpus, "driver_model"))
+
+
+def _distinct(gpus: Sequence[Gpu], field: str) -> list[Gpu]:
+    first: dict[str, Gpu] = {}
+    for gpu in gpus:
+        if value := getattr(gpu, field):
+            first.setdefault(value, gpu)
+    return list(first.values())
 
 
 def _weighed(modes: set[str], guest: bool | None, *, vgpu: int, desktop: bool) -> tuple[Told, float]:

@@ -1,10 +1,12 @@
 """Disks: of what kind, how full, how fast."""
 
-from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
+from collections.abc import Callable
+
+from gpuplanner.acceptance.check import Asked, Check, CheckRule, Judgement, lines_of
 from gpuplanner.acceptance.expected_rates import is_read_in_a_row, of_disk_reads
 from gpuplanner.acceptance.saying import not_measured, not_read, text
 from gpuplanner.acceptance.verdicts import Verdict
-from gpuplanner.messages import msg
+from gpuplanner.messages import Message, msg
 from gpuplanner.probe.evidence.host import Disk
 from gpuplanner.units import percent
 
@@ -125,6 +127,41 @@ def space(asked: Asked) -> Judgement | None:
     )
 
 
+def _few_spares(disk: Disk, least: float | None) -> bool:
+    return disk.spare_percent is not None and least is not None and disk.spare_percent < least
+
+
+_COMPLAINTS: tuple[tuple[Verdict, Message, tuple[str, ...], Callable[[Disk, CheckRule], bool]], ...] = (
+    (Verdict.FAIL, msg("check.disk.failing"), ("healthy",), lambda disk, _: disk.healthy is False),
+    (
+        Verdict.FAIL,
+        msg("check.disk.critical"),
+        ("critical_warning",),
+        lambda disk, _: (disk.critical_warning or 0) > 0,
+    ),
+    (
+        Verdict.FAIL,
+        msg("check.disk.no_spares"),
+        ("spare_percent", "spare_threshold_percent"),
+        lambda disk, _: _few_spares(disk, disk.spare_threshold_percent),
+    ),
+    (Verdict.WARN, msg("check.disk.media_errors"), ("media_errors",), lambda disk, _: (disk.media_errors or 0) > 0),
+    (
+        Verdict.WARN,
+        msg("check.disk.worn"),
+        ("used_percent",),
+        lambda disk, rule: (disk.used_percent or 0) >= rule["worn_from_percent"],
+    ),
+    (
+        Verdict.WARN,
+        msg("check.disk.few_spares"),
+        ("spare_percent",),
+        lambda disk, rule: _few_spares(disk, rule["spare_below_percent"]),
+    ),
+)
+"""What a disk says of itself, the gravest first: the verdict, the words, the fields that say it, and when."""
+
+
 def health(asked: Asked) -> Judgement | None:
     """No disk says that it is failing or worn."""
     told = [
@@ -137,30 +174,20 @@ def health(asked: Asked) -> Judgement | None:
     ]
     if not told:
         return not_read("sudo smartctl -a /dev/nvme0n1", None)
-    fields = ("healthy", "critical_warning", "media_errors", "used_percent", "spare_percent")
-    rule, ask = asked.rule, msg("check.ask.disk_health")
-    failing = [disk for disk in told if disk.healthy is False or (disk.critical_warning or 0) > 0]
-    if failing:
-        names = ", ".join(disk.name or disk.model or "?" for disk in failing)
-        return Judgement(
-            Verdict.FAIL, msg("check.disk.failing"), None, text(names), ask=ask, lines=lines_of(failing, *fields)
-        )
-    worn = [
-        disk
-        for disk in told
-        if (disk.media_errors or 0) > 0
-        or (disk.used_percent or 0) >= rule["worn_from_percent"]
-        or (disk.spare_percent is not None and disk.spare_percent < rule["spare_below_percent"])
-    ]
-    if worn:
-        names = ", ".join(disk.name or disk.model or "?" for disk in worn)
-        return Judgement(
-            Verdict.WARN, msg("check.disk.worn"), None, text(names), ask=ask, lines=lines_of(worn, *fields)
-        )
+    for verdict, reason, fields, objects in _COMPLAINTS:
+        ill = [disk for disk in told if objects(disk, asked.rule)]
+        if ill:
+            names = ", ".join(disk.name or disk.model or "?" for disk in ill)
+            ask = msg("check.ask.disk_health")
+            return Judgement(verdict, reason, None, text(names), ask=ask, lines=lines_of(ill, *fields))
     if all(disk.healthy is None and disk.critical_warning is None for disk in told):
         return not_read("sudo smartctl -H /dev/nvme0n1", None)
     return Judgement(
-        Verdict.PASS, msg("check.disk.well"), None, text(f"{len(told)}"), lines=lines_of(told, *fields[:2])
+        Verdict.PASS,
+        msg("check.disk.well"),
+        None,
+        text(f"{len(told)}"),
+        lines=lines_of(told, "healthy", "critical_warning"),
     )
 
 

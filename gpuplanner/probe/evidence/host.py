@@ -60,7 +60,10 @@ class Limits(Record):
 
 
 class Disk(Record):
-    """A block device. `transport`: "nvme", "sata", "virtio"; `rotational`: that its platters turn."""
+    """A block device. `transport`: "nvme", "sata", "virtio"; `rotational`: that its platters turn.
+
+    `spare_threshold_percent`: of spare blocks, below which the disk itself calls it critical.
+    """
 
     name: str | None = None
     kind: str | None = None
@@ -75,6 +78,7 @@ class Disk(Record):
     used_percent: float | None = None
     media_errors: int | None = None
     spare_percent: float | None = None
+    spare_threshold_percent: float | None = None
     temperature_c: float | None = None
     power_on_hours: float | None = None
     critical_warning: int | None = None

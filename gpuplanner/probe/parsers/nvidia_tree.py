@@ -1,7 +1,7 @@
 """One GPU's tree as `nvidia-smi -q` or its XML prints it, leaf after leaf, and the record of it. Recognises no tool."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpuplanner.probe.evidence.gpu import Gpu, MigDevice, Process
@@ -27,6 +27,20 @@ _REASONS = {
 """NVML's bits (nvmlClocksEventReason…, nvml.h)."""
 _DECISIVE_REASONS = ("hw_slowdown", "sw_power_cap")
 """Without them the mask would say that the GPU is not slowed down although nobody read that."""
+_GRAVEST = (
+    "hw_thermal_slowdown",
+    "hw_power_brake_slowdown",
+    "hw_slowdown",
+    "sw_thermal_slowdown",
+    "sw_power_cap",
+    "sync_boost",
+    "applications_clocks_setting",
+    "display_clock_setting",
+    "display_clocks_setting",
+    "idle",
+    "gpu_idle",
+)
+"""What says most of why a GPU is slowed down, first."""
 _COUNTERS = {
     "sw_power_capping": "sw_power_cap",
     "sw_therm_slowdown": "sw_thermal_slowdown",
@@ -69,7 +83,7 @@ class GpuTree:
         self._banks: dict[str, int] = {}
         self._health: dict[str, str] = {}
         self._ecc: dict[str, tuple[str, Line]] = {}
-        self._lines: dict[str, Line] = {}
+        self._lines: dict[str, dict[str, Line]] = {}
 
     def new_slice(self) -> None:
         """What follows below `mig_device` is of the next slice."""
@@ -125,7 +139,7 @@ class GpuTree:
 
     def _put(self, group: dict[str, Any], field: str, key: str, text: str, convert: Convert, line: Line) -> bool:
         """A member of a group; what has no value is left out of it."""
-        self._lines.setdefault(field, line)
+        self._lines.setdefault(field, {}).setdefault(key, line)
         if lacking(text) is None and key not in group:
             try:
                 group[key] = convert(text)
@@ -162,19 +176,26 @@ class GpuTree:
         if parts:
             self.reading.put(field, total, parts[0][1])
 
+    def _line_of(self, field: str, said: Mapping[str, Any]) -> Line:
+        """Of a group's lines that of the gravest member which is more than nothing, so that a person sees the cause."""
+        lines = self._lines[field]
+        order = (*(name for name in _GRAVEST if said.get(name)), *(name for name in _GRAVEST), *lines)
+        return next(lines[name] for name in order if name in lines)
+
     def made(self, index: int | None, head: Head) -> tuple[Gpu, list[MigDevice], list[Process]]:
         """The records; `index` where the place in the output tells it."""
         self._sum_up()
         if all(reason in self._flags for reason in _DECISIVE_REASONS):
             bits = sum({_REASONS[reason] for reason, active in self._flags.items() if active})
-            self.reading.put("throttle_reasons", bits, self._lines["throttle_reasons"])
+            active = {reason: True for reason in _GRAVEST if self._flags.get(reason)}
+            self.reading.put("throttle_reasons", bits, self._line_of("throttle_reasons", active))
         for field, group in (
             ("throttle_microseconds", self._counters),
             ("remap_banks", self._banks),
             ("fabric_health", self._health),
         ):
             if group:
-                self.reading.put(field, group, self._lines[field])
+                self.reading.put(field, group, self._line_of(field, group))
         head.give(self.reading)
         gpu = self.reading.made(Gpu, vendor="nvidia", **({} if index is None else {"index": index}))
         owner = {"gpu_index": index, "gpu_uuid": gpu.uuid, "gpu_bus_id": gpu.pci_bus_id}

@@ -5,7 +5,11 @@ from typing import Any
 import pytest
 
 from gpuplanner.acceptance.verdicts import Verdict
+from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.events import ToolFault
+from gpuplanner.probe.evidence.gpu import Gpu
+from gpuplanner.probe.evidence.host import Cpu, Disk
+from gpuplanner.probe.evidence.record import Seen
 from tests.acceptance.diagnosed import diagnosed, of_texts
 from tests.acceptance.judged import ENGLISH, H100, gpus, judge, promising, seen
 
@@ -126,3 +130,83 @@ def test_nobody_counts_gpus_that_the_driver_does_not_find():
     judgement = judge("gpu.count", faults=fault("no_devices"))
     assert judgement is not None
     assert (judgement.verdict, judgement.reason.id) == (CANNOT, "check.gpu_count.none_found")
+
+
+@pytest.mark.parametrize(
+    ("fields", "verdict", "reason", "shown", "cause"),
+    [
+        ({"healthy": False}, FAIL, "failing", ["healthy"], "failing_disk"),
+        ({"healthy": True, "critical_warning": 4}, FAIL, "critical", ["critical_warning"], "failing_disk"),
+        ({"healthy": True, "critical_warning": 0, "spare_percent": 0, "spare_threshold_percent": 11}, FAIL,
+         "no_spares", ["spare_percent", "spare_threshold_percent"], "failing_disk"),
+        ({"healthy": True, "spare_percent": 12}, WARN, "few_spares", ["spare_percent"], "worn_disk"),
+        ({"healthy": True, "used_percent": 95}, WARN, "worn", ["used_percent"], "worn_disk"),
+        ({"healthy": True, "used_percent": 1, "media_errors": 3}, WARN, "media_errors", ["media_errors"], "worn_disk"),
+        ({"healthy": True, "spare_percent": 100, "spare_threshold_percent": 10}, PASS, "well", ["healthy"], None),
+    ],
+)  # fmt: skip
+def test_a_disk_is_shown_by_the_line_that_complains(fields, verdict, reason, shown, cause):
+    lines = {name: Seen(source="f", line=at, text=name) for at, name in enumerate(fields)}
+    disk = Disk(name="nvme0n1", **fields, seen=lines)
+    judgement = judge("disk.health", disks=disk)
+    assert judgement is not None
+    assert (judgement.verdict, judgement.reason.id) == (verdict, f"check.disk.{reason}")
+    assert [line.text for line in judgement.lines] == shown
+    assert list(diagnosed(evidence=Evidence(disks=(disk,)))) == ([cause] if cause else [])
+
+
+FLAGS = (
+    "GPU 00000000:06:00.0\n    Product Name : NVIDIA H100 80GB HBM3\n    Clocks Event Reasons\n"
+    "        Idle : Not Active\n        SW Power Cap : Not Active\n        HW Slowdown : {slowdown}\n"
+    "            HW Thermal Slowdown : {heat}\n            HW Power Brake Slowdown : Not Active\n"
+    "        SW Thermal Slowdown : {soft}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict", "line"),
+    [
+        (("Active", "Active", "Not Active"), FAIL, "HW Thermal Slowdown : Active"),
+        (("Active", "Not Active", "Active"), FAIL, "HW Slowdown : Active"),
+        (("Not Active", "Not Active", "Active"), WARN, "SW Thermal Slowdown : Active"),
+    ],
+)
+def test_what_slows_a_gpu_down_is_shown_by_its_own_line(said, verdict, line):
+    slowdown, heat, soft = said
+    evidence = of_texts(HEAD + "Attached GPUs : 1\n" + FLAGS.format(slowdown=slowdown, heat=heat, soft=soft))
+    judgement = judge("throttle", gpus=evidence.gpus)
+    assert judgement is not None
+    assert judgement.verdict is verdict
+    assert [seen.text for seen in judgement.lines] == [line]
+
+
+def test_the_sign_of_a_virtual_machine_is_not_hidden_by_the_names_of_its_gpus():
+    eight = tuple(
+        Gpu(index=at, name="NVIDIA H100 80GB HBM3", seen={"name": Seen(source="smi", line=at, text="name")})
+        for at in range(14)
+    )
+    cpu = Cpu(**seen({"hypervisor_vendor": "KVM"}))
+    judgement = judge("virt.mode", promising(virtualization="bare metal"), gpus=eight, cpu=cpu)
+    assert judgement is not None
+    assert judgement.verdict is FAIL
+    assert judgement.lines[0].text == "hypervisor_vendor"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"json_format_version": [1, 0],\n"smartctl": {"version": [7, 2]},\n"device": {"name": "/dev/nvme0"},\n'
+        '"smart_status": {"passed": true},\n"nvme_smart_health_information_log": {\n"critical_warning": 0,\n'
+        '"available_spare": 3,\n"available_spare_threshold": 10\n}}\n',
+        "smartctl 7.2 2020-12-30 r5155 [x86_64-linux-5.15.0] (local build)\n"
+        "SMART overall-health self-assessment test result: PASSED\nCritical Warning:                   0x00\n"
+        "Available Spare:                    3%\nAvailable Spare Threshold:          10%\n",
+        "Smart Log for NVME device:nvme0n1 namespace-id:ffffffff\ncritical_warning\t\t\t: 0\n"
+        "available_spare\t\t\t\t: 3%\navailable_spare_threshold\t\t: 10%\npercentage_used\t\t\t\t: 1%\n",
+    ],
+)
+def test_the_limit_of_spare_blocks_is_the_disks_own(text):
+    judgement = judge("disk.health", disks=of_texts(text).disks)
+    assert judgement is not None
+    assert (judgement.verdict, judgement.reason.id) == (FAIL, "check.disk.no_spares")
+    assert len(judgement.lines) == 2
