@@ -63,6 +63,8 @@ class Promised:
     disk_bytes_per_s: float | None = None
     network_bit_per_s: float | None = None
     """Of the whole network together; what the adapters of a kind carry is told apart from it where the offer does."""
+    network_is_ethernet: bool = False
+    """Whether that network is Ethernet by the promise; else InfiniBand may carry it, too."""
     interfaces: int | None = None
     interface_bit_per_s: float | None = None
     """How many interfaces of any kind, and what each of them carries."""

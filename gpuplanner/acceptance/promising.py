@@ -116,6 +116,7 @@ def of_instance(instance: Instance, gpus: Mapping[str, Gpu], nodes: int = 1) -> 
         disk_bytes=values.get(InstanceProperty.LOCAL_STORAGE_BYTES),
         disk_bytes_per_s=values.get(InstanceProperty.LOCAL_STORAGE_BYTES_PER_S),
         network_bit_per_s=values.get(InstanceProperty.NETWORK_BIT_PER_S),
+        network_is_ethernet=instance.rdma.startswith("none"),
         adapters=adapters,
         adapter_kind=kind,
         adapter_bit_per_s=each,

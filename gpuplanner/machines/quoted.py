@@ -145,7 +145,12 @@ def _network(part: str) -> dict[str, Any] | None:
             "adapter_bit_per_s": each,
             "adapters_bit_per_s": total,
         }
-    return {"network_bit_per_s": total, "interfaces": count, "interface_bit_per_s": each}
+    return {
+        "network_bit_per_s": total,
+        "network_is_ethernet": kind == "ethernet",
+        "interfaces": count,
+        "interface_bit_per_s": each,
+    }
 
 
 def _shown(text: str) -> str:

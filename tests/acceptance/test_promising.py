@@ -64,6 +64,7 @@ def test_an_instance_promises_how_many_ports_and_what_each_carries(workspace, in
     promised = of_instance(found, workspace.catalog.gpus)
     assert (promised.adapter_kind, promised.adapters, promised.adapter_bit_per_s) == (kind, ports, each)
     assert promised.adapters_bit_per_s == (ports * each if ports else None)
+    assert promised.network_is_ethernet is (not kind)
 
 
 def test_an_instance_promises_its_whole_machine(workspace):

@@ -68,10 +68,11 @@ def test_adapters_are_promised_by_number_by_rate_and_together(
     assert promised.between_nodes_bit_per_s == together
 
 
-@pytest.mark.parametrize("text", ["1x 100GbE", "100 GigE", "1x 100G Ethernet", "100 Gb/s"])
+@pytest.mark.parametrize("text", ["1x 100GbE", "100 GigE", "1x 100G Ethernet", "100 Gb/s", "100 Gb/s network"])
 def test_ethernet_as_quotes_have_it(workspace: Workspace, text: str) -> None:
     promised = expected(text, workspace)
     assert (promised.network_bit_per_s, promised.adapters, promised.adapter_kind) == (100e9, None, "")
+    assert promised.network_is_ethernet is ("E" in text)
 
 
 def test_both_networks_of_a_machine_are_promised_side_by_side(workspace: Workspace) -> None:

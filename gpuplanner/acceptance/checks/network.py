@@ -21,6 +21,7 @@ _NOT_REAL = re.compile(
 )
 _BUNDLE = re.compile(r"^(?:bond|team)\d|.*\.\d+(?:@.*)?$")
 _WORSE = ("link_downed", "symbol_error", "link_error_recovery", "port_rcv_errors")
+_INFINIBAND_CLASS = "0207"
 _DMA_BUF_KERNEL = (5, 12)
 _UP = ("active", "up", "linkup")
 
@@ -34,7 +35,10 @@ def interface(asked: Asked) -> Judgement | None:
     wanted = asked.promised.network_bit_per_s
     each, count = asked.promised.interface_bit_per_s, asked.promised.interfaces
     expected = text(_of(count, each) if count and each else _bits(wanted)) if wanted else None
-    ports = [port for port in asked.evidence.ib_ports if _is_up(port) and port.bit_per_s]
+    found, ethernet = asked.evidence.ib_ports, asked.promised.network_is_ethernet
+    ports = [
+        port for port in found if _is_up(port) and port.bit_per_s and not (ethernet and _layer(port) != "Ethernet")
+    ]
     up = [link for link in links if (link.state or "").lower() in _UP or (link.bit_per_s or 0) > 0]
     lines = lines_of(up or links, "bit_per_s", "state", "name")
     rates = [link.bit_per_s for link in up if link.bit_per_s and link.bit_per_s > 0]
@@ -71,7 +75,8 @@ def interface(asked: Asked) -> Judgement | None:
     at_rate = sum(rate >= (each or 0) * enough for rate in rates)
     if share >= enough and at_rate >= (count or 0):
         return Judgement(Verdict.PASS, msg("check.as_expected"), expected, shown, lines=lines)
-    silent = not links or any(not link.bit_per_s for link in up)
+    unread = not links or not (ethernet or found or _has_no_infiniband(asked))
+    silent = unread or any(not link.bit_per_s for link in up)
     reason = (
         msg("check.net.each", count=at_rate)
         if share >= enough
@@ -92,6 +97,13 @@ def interface(asked: Asked) -> Judgement | None:
         msg("check.ask.net"),
         lines,
     )
+
+
+def _has_no_infiniband(asked: Asked) -> bool:
+    """Whether ports were looked for in vain, or the bus was read and has no such controller."""
+    pci = asked.evidence.pci
+    on_bus = any((device.class_code or _INFINIBAND_CLASS).startswith(_INFINIBAND_CLASS) for device in pci)
+    return "ib" in asked.evidence.looked_for or (bool(pci) and not on_bus)
 
 
 def _apart(links: Sequence[NetworkLink]) -> list[NetworkLink]:

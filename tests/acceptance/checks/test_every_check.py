@@ -58,6 +58,7 @@ def ports(count, gbit_per_s, layer="InfiniBand", state="Active"):
 
 TOTAL = promising(adapter_kind="InfiniBand", adapters_bit_per_s=3200e9)
 EACH = promising(adapter_kind="InfiniBand", adapters=8, adapter_bit_per_s=400e9, adapters_bit_per_s=3200e9)
+ETHERNET = promising(network_bit_per_s=100e9, network_is_ethernet=True)
 ROCE = replace(EACH, adapter_kind="RoCE")
 
 
@@ -362,9 +363,20 @@ CASES = [
      {"network": NetworkLink(name="eth0", state="up", bit_per_s=25e9)}, PASS),
     ("net.link", promising(network_bit_per_s=100e9),
      {"network": NetworkLink(name="eth0", state="up", bit_per_s=50e9)}, WARN),
+    ("net.link", ETHERNET, {"network": NetworkLink(name="eth0", state="up", bit_per_s=40e9)}, FAIL),
     ("net.link", promising(network_bit_per_s=100e9),
-     {"network": NetworkLink(name="eth0", state="up", bit_per_s=40e9)}, FAIL),
+     {"network": NetworkLink(name="eth0", state="up", bit_per_s=40e9)}, WARN),
     ("net.link", promising(network_bit_per_s=100e9),
+     {"network": NetworkLink(name="eth0", state="up", bit_per_s=40e9), "looked_for": frozenset({"ib"})}, FAIL),
+    *(("net.link", promising(network_bit_per_s=100e9),
+       {"network": NetworkLink(name="eth0", state="up", bit_per_s=40e9), "pci": PciDevice(class_code=code)}, verdict)
+      for code, verdict in (("0200", FAIL), ("0207", WARN), (None, WARN))),
+    ("net.link", ETHERNET,
+     {"network": NetworkLink(name="eth0", state="up", bit_per_s=40e9), "ib_ports": ports(8, 400)}, FAIL),
+    ("net.link", ETHERNET,
+     {"network": NetworkLink(name="eth0", state="up", bit_per_s=40e9),
+      "ib_ports": ports(1, 100, layer="Ethernet")}, PASS),
+    ("net.link", ETHERNET,
      {"network": (NetworkLink(name="eth0", state="up", bit_per_s=40e9), NetworkLink(name="eth1", state="up"))}, WARN),
     ("net.link", promising(network_bit_per_s=50e9),
      {"network": tuple(NetworkLink(name=name, state="up", bit_per_s=25e9) for name in ("eth0", "bond0"))}, WARN),
