@@ -129,11 +129,14 @@ def matrix_lines(matrix: PathMatrix, paths: Collection[str] = ()) -> tuple[Seen,
     return lines_of([matrix], "paths", *rows)
 
 
+def gpu_names(matrix: PathMatrix) -> list[str]:
+    """The GPUs that a matrix has, those included whose rows are not shown."""
+    return [name for name in matrix.devices or matrix.paths if name.startswith("GPU")]
+
+
 def gpu_pairs(matrix: PathMatrix) -> dict[tuple[str, str], str]:
     """The path of each pair of GPUs, each pair once."""
-    names = [name for name in matrix.devices if name.startswith("GPU")] or [
-        name for name in matrix.paths if name.startswith("GPU")
-    ]
+    names = gpu_names(matrix)
     pairs = {}
     for at, one in enumerate(names):
         for other in names[at + 1 :]:

@@ -1,20 +1,46 @@
 """The paths between GPUs: whether NVLink joins those that it should, and whether they may reach each other's memory."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from gpuplanner.acceptance.check import MOST_LINES, Asked, Check, Judgement
-from gpuplanner.acceptance.gpu_traits import NVLINK, gpu_pairs, is_data_centre, is_divided, matrix_lines, path_matrix
+from gpuplanner.acceptance.gpu_traits import (
+    NVLINK,
+    gpu_names,
+    gpu_pairs,
+    is_data_centre,
+    is_divided,
+    matrix_lines,
+    path_matrix,
+)
 from gpuplanner.acceptance.saying import not_read, text
 from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.messages import msg
+from gpuplanner.probe.evidence.paths import PathMatrix
 
-_JUDGED = ("p2p read", "p2p write", "p2p", "p2p prop")
+_JUDGED = ("p2p read", "p2p write", "p2p")
+_WAYS = ("p2p nvlink", "p2p prop")
+"""Each of one way to the other's memory, NVLink or PCIe: a pair needs one of them."""
 _REFUSED = frozenset({"CNS", "GNS", "TNS", "DR", "NS"})
 
 
 def topology(asked: Asked) -> Judgement | None:
-    """Every pair of GPUs is joined as this machine should join it."""
+    """Every pair of GPUs is joined as this machine should join it; that all are is said only where all are shown."""
+    found, matrix = _joined(asked), path_matrix(asked.evidence)
+    pairs = gpu_pairs(matrix) if matrix else {}
+    count = len(gpu_names(matrix)) if matrix else 0
+    every = count * (count - 1) // 2
+    if found is None or len(pairs) >= every:
+        return found
+    shown = msg("check.topo.part", shown=len(pairs), count=every)
+    if found.verdict is not Verdict.PASS:
+        return replace(found, reason=msg("check.both", first=found.reason, second=shown))
+    do = msg("check.do.would_tell", command="nvidia-smi topo -m")
+    return replace(found, verdict=Verdict.CANNOT_TELL, reason=shown, do=do)
+
+
+def _joined(asked: Asked) -> Judgement | None:
     evidence, promised = asked.evidence, asked.promised.gpu
     several = len(evidence.gpus) > 1 or (asked.promised.gpu_count or 1) > 1
     matrix = path_matrix(evidence)
@@ -54,26 +80,30 @@ def topology(asked: Asked) -> Judgement | None:
             return Judgement(Verdict.PASS, msg("check.topo.all_linked"), None, measured, lines=lines)
     if linked:
         return Judgement(Verdict.PASS, msg("check.topo.pairs"), None, measured, lines=lines)
+    if set(counts) == {"SYS"} and len(pairs) > 1:
+        return Judgement(
+            Verdict.WARN, msg("check.topo.all_far"), text("PIX, PXB, PHB"), measured, msg("check.do.slots"), lines=lines
+        )
     if promised is None:
         # Whether these GPUs should have links, nobody says.
         return Judgement(
             Verdict.CANNOT_TELL, msg("check.topo.no_promise"), None, measured, msg("check.do.promise"), lines=lines
         )
-    if set(counts) & {"SYS"} and len(counts) == 1 and len(pairs) > 1:
-        return Judgement(
-            Verdict.WARN, msg("check.topo.all_far"), text("PIX, PXB, PHB"), measured, msg("check.do.slots"), lines=lines
-        )
     return Judgement(Verdict.PASS, msg("check.topo.pcie"), None, measured, lines=lines)
 
 
 def _is_mesh(pairs: Mapping[tuple[str, str], str]) -> int | None:
-    """How many links each GPU has, where all have the same number though not to every other (V100 in a cube mesh)."""
-    totals: Counter[str] = Counter()
+    """How many links each GPU has, where all have the same number though not to every other (V100 in a cube mesh).
+
+    Those of which a path is not shown do not count.
+    """
+    totals, shown = Counter[str](), Counter[str]()
     for (one, other), path in pairs.items():
         match = NVLINK.match(path)
         for gpu in (one, other):
             totals[gpu] += int(match[1]) if match else 0
-    counts = set(totals.values())
+            shown[gpu] += 1
+    counts = {links for gpu, links in totals.items() if shown[gpu] == len(totals) - 1}
     return counts.pop() if len(counts) == 1 else None
 
 
@@ -81,18 +111,31 @@ def peer(asked: Asked) -> Judgement | None:
     """GPUs may read and write each other's memory."""
     evidence = asked.evidence
     several = len(evidence.gpus) > 1 or (asked.promised.gpu_count or 1) > 1
-    matrices = [matrix for matrix in evidence.matrices if matrix.kind in _JUDGED and gpu_pairs(matrix)]
-    if not matrices:
+    given = [matrix for matrix in evidence.matrices if gpu_pairs(matrix)]
+    matrices = [matrix for matrix in given if matrix.kind in _JUDGED]
+    by_way = [] if matrices else [matrix for matrix in given if matrix.kind in _WAYS]
+    if not matrices and not by_way:
         if not several:
             return None
         if any(is_divided(gpu) for gpu in evidence.gpus):
             return Judgement(Verdict.SKIPPED, msg("check.p2p.mig"))
         return not_read("nvidia-smi topo -p2p rw", text("OK"))
-    said = Counter(path for matrix in matrices for path in gpu_pairs(matrix).values())
+    said = _by_any_way(by_way) if by_way else Counter(path for each in matrices for path in gpu_pairs(each).values())
+    matrices = matrices or by_way
     measured = text(", ".join(f"{path} × {count}" for path, count in said.most_common()))
     refused = _REFUSED & said.keys()
     lines = tuple(line for matrix in matrices for line in matrix_lines(matrix, refused))[:MOST_LINES]
     kinds = [is_data_centre(gpu) for gpu in evidence.gpus]
+    if refused == {"NS"} and by_way:
+        # Where NVLink does not reach, reading may go another way; only that matrix says whether it may.
+        return Judgement(
+            Verdict.CANNOT_TELL,
+            msg("check.p2p.links_only", linked=said["OK"], count=said.total()),
+            text("OK"),
+            measured,
+            msg("check.do.would_tell", command="nvidia-smi topo -p2p r"),
+            lines=lines,
+        )
     if refused == {"NS"} and all(matrix.kind == "p2p" for matrix in matrices):
         # A matrix that does not say of what: for NVLink alone "not supported" is right wherever there is none.
         return Judgement(
@@ -135,6 +178,17 @@ def peer(asked: Asked) -> Judgement | None:
         measured,
         msg("check.do.would_tell", command="p2pBandwidthLatencyTest"),
         lines=lines,
+    )
+
+
+def _by_any_way(matrices: Sequence[PathMatrix]) -> Counter[str]:
+    """What is said of each pair by the way on which it gets furthest."""
+    ways: dict[tuple[str, str], list[str]] = {}
+    for matrix in matrices:
+        for pair, path in gpu_pairs(matrix).items():
+            ways.setdefault(pair, []).append(path)
+    return Counter(
+        "OK" if "OK" in paths else next((path for path in paths if path != "NS"), "NS") for paths in ways.values()
     )
 
 

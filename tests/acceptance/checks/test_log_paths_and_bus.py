@@ -1,17 +1,18 @@
 """What the kernel's log, the matrices of paths and the list of the bus say, and what an excerpt of them leaves open."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from gpuplanner.acceptance.check import Asked, Judgement
-from gpuplanner.acceptance.promised import NOTHING
+from gpuplanner.acceptance.promised import NOTHING, Promised
 from gpuplanner.acceptance.verdicts import Verdict
 from gpuplanner.messages import Message
 from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.probe.evidence.paths import PciDevice
 from tests.acceptance.diagnosed import diagnosed, of_texts, said
-from tests.acceptance.judged import BY_ID, ENGLISH, RULES, judge, seen
+from tests.acceptance.judged import BY_ID, ENGLISH, H100, RULES, judge, promising, seen
 
 OFF = "SrcValid- TransBlk- ReqRedir- CmpltRedir-"
 ON = "SrcValid+ TransBlk- ReqRedir+ CmpltRedir+"
@@ -109,3 +110,60 @@ def test_nothing_of_nvidias_driver_is_judged_of_amds_gpus(check):
     assert judge(check, gpus=own, pci=beside) is not None
     in_processor = PciDevice(class_code="0300", device_id="0x164E1002")
     assert judge(check, pci=in_processor) is not None
+
+
+def rows(path: str, shown: int, count: int = 8) -> str:
+    """The first rows of `nvidia-smi topo -m` of so many GPUs."""
+    names = [f"GPU{at}" for at in range(count)]
+    lines = ["\t".join(["", *names, "CPU Affinity", "NUMA Affinity"])]
+    lines += [
+        "\t".join([names[at], *(" X " if at == other else path for other in range(count)), "0-55", "0"])
+        for at in range(shown)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def judged_paths(text: str, check: str, promised: Promised = NOTHING) -> Judgement:
+    judgement = BY_ID[check].judge(Asked(of_texts(text), promised, RULES[check]))
+    assert judgement is not None
+    return judgement
+
+
+def test_that_links_join_all_is_said_only_where_all_pairs_are_shown():
+    assert judged_paths(rows("NV12", 8), "topo").verdict is Verdict.PASS
+    part = judged_paths(rows("NV12", 2), "topo", promising(replace(H100, nvlink_lanes=12)))
+    assert part.verdict is Verdict.CANNOT_TELL
+    assert "13" in ENGLISH.text(part.reason)
+    assert "28" in ENGLISH.text(part.reason)
+    assert judged_paths(rows("NV12", 2), "topo").verdict is Verdict.CANNOT_TELL
+    fault = judged_paths(rows("SYS", 2), "topo", promising(H100))
+    assert fault.verdict is Verdict.FAIL
+    assert "28" in ENGLISH.text(fault.reason)
+
+
+def test_gpus_of_which_no_two_are_close_warn_without_a_promise_too():
+    far = judged_paths(rows("SYS", 3), "topo")
+    assert far.verdict is Verdict.WARN
+    assert "all_far" in diagnosed(rows("SYS", 3))
+    assert judged_paths(rows("SYS", 2, 2), "topo").verdict is Verdict.CANNOT_TELL
+
+
+def peers(kind: str, *lines: str) -> str:
+    names = [f"GPU{at}" for at in range(len(lines))]
+    body = "".join(f" {name}\t" + "\t".join(line.split()) + "\n" for name, line in zip(names, lines, strict=True))
+    return f"nvidia-smi topo -p2p {kind}\n\t" + "\t".join(names) + "\n" + body + "\n"
+
+
+def test_a_pair_that_one_way_joins_is_not_refused_by_the_other():
+    refused = peers("p", "X NS NS", "NS X NS", "NS NS X")
+    mesh = judged_paths(peers("n", "X OK NS", "OK X OK", "NS OK X") + refused, "p2p")
+    assert (mesh.verdict, mesh.reason.id) == (Verdict.CANNOT_TELL, "check.p2p.links_only")
+    assert words(mesh.measured) == "OK × 2, NS × 1"
+    assert "-p2p r" in words(mesh.do)
+    whole = peers("n", "X OK OK", "OK X OK", "OK OK X")
+    assert judged_paths(whole + refused, "p2p").verdict is Verdict.PASS
+    reading = peers("r", "X OK OK", "OK X OK", "OK OK X")
+    assert judged_paths(reading + refused, "p2p").verdict is Verdict.PASS
+    chipset = judged_paths(peers("n", "X OK NS", "OK X OK", "NS OK X") + refused.replace("NS", "CNS"), "p2p")
+    assert chipset.verdict is Verdict.WARN
+    assert words(chipset.measured) == "OK × 2, CNS × 1"
