@@ -103,15 +103,24 @@ def of_all(found: Sequence[tuple[str, Judgement]], *, many: bool) -> Judgement |
         return Judgement(verdict, first.reason, first.expected, first.measured, first.do, first.ask, lines)
     alike = len(speaking) == len(found)
     values = [(name, judgement.measured) for name, judgement in speaking if judgement.measured is not None]
+    wanted = [(name, judgement.expected) for name, judgement in speaking if judgement.expected is not None]
     return Judgement(
         verdict,
         _sentences(_grouped([(name, judgement.reason) for name, judgement in speaking], all_alike=alike)),
-        first.expected,
+        _of_each(wanted),
         in_a_row(_grouped(values, all_alike=alike)) if values else None,
         next((judgement.do for _, judgement in speaking if judgement.do), None),
         next((judgement.ask for _, judgement in speaking if judgement.ask), None),
         lines,
     )
+
+
+def _of_each(wanted: Sequence[tuple[str, Message]]) -> Message | None:
+    """What was expected: of all one value, else of each its own, since one's is not held against another."""
+    if not wanted:
+        return None
+    one = all(message == wanted[0][1] for _, message in wanted)
+    return wanted[0][1] if one else in_a_row(_grouped(wanted, all_alike=False))
 
 
 def _grouped(said: Sequence[tuple[str, Message]], *, all_alike: bool) -> list[Message]:

@@ -177,19 +177,30 @@ def temperature(asked: Asked) -> Judgement | None:
         )
         if now is None:
             return absent(absence(gpu, "temperature_c"), "nvidia-smi -q -d TEMPERATURE")
+        if now <= 0:
+            # What a vGPU and a broken sensor print: no GPU in an air that people breathe is that cold.
+            return Judgement(
+                Verdict.CANNOT_TELL,
+                msg("check.temp.no_sensor"),
+                None,
+                text(f"{now:.0f} °C"),
+                msg("check.do.would_tell", command="nvidia-smi -q -d TEMPERATURE"),
+                lines=lines_of([gpu], "temperature_c"),
+            )
         memory, hottest = gpu.temperature_memory_c, gpu.temperature_memory_max_c
         hot_memory = memory is not None and memory >= (hottest or rule["memory_fail_from_c"])
         margin = _margin(gpu)
-        measured = text(f"{now:.0f} °C")
-        expected = text(
-            f"< {now + margin - rule['margin_c']:.0f} °C" if margin is not None else f"≤ {rule['warn_above_c']:.0f} °C"
-        )
+        usual = text(f"≤ {rule['warn_above_c']:.0f} °C")
+        measured, expected = text(f"{now:.0f} °C"), usual
+        if margin is not None:
+            # Degrees below its own limit, which differs from GPU to GPU as the temperature does not.
+            measured = msg("check.temp.now", now=f"{now:.0f} °C", margin=f"{margin:.0f} °C")
+            expected = msg("check.temp.apart", margin=f"{rule['margin_c']:.0f} °C")
         do, ask = msg("check.do.cooling"), msg("check.ask.throttle")
-        if (
-            (hot_memory and hottest is not None)
-            or (margin is not None and margin <= 0)
-            or (margin is None and now >= rule["fail_from_c"])
-        ):
+        if hot_memory and hottest is not None:
+            most, hot = text(f"< {hottest:.0f} °C"), text(f"{memory:.0f} °C")
+            return Judgement(Verdict.FAIL, msg("check.temp.memory_at_limit"), most, hot, do, ask, lines)
+        if (margin is not None and margin <= 0) or (margin is None and now >= rule["fail_from_c"]):
             return Judgement(Verdict.FAIL, msg("check.temp.at_limit"), expected, measured, do, ask, lines)
         idle = (gpu.utilization_percent or 0) < 50 and gpu.utilization_percent is not None
         if margin is not None and margin < rule["margin_c"]:
@@ -203,7 +214,7 @@ def temperature(asked: Asked) -> Judgement | None:
                 lines,
             )
         if now > rule["warn_above_c"] and (idle or margin is None):
-            return Judgement(Verdict.WARN, msg("check.temp.warm"), expected, measured, do, ask, lines)
+            return Judgement(Verdict.WARN, msg("check.temp.warm"), usual, measured, do, ask, lines)
         return Judgement(Verdict.PASS, msg("check.temp.fine"), expected, measured, lines=lines)
 
     return each_gpu(asked.evidence.gpus, one, "nvidia-smi -q -d TEMPERATURE")

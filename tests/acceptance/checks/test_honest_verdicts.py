@@ -195,14 +195,20 @@ def test_the_sign_of_a_virtual_machine_is_not_hidden_by_the_names_of_its_gpus():
 @pytest.mark.parametrize(
     "text",
     [
-        '{"json_format_version": [1, 0],\n"smartctl": {"version": [7, 2]},\n"device": {"name": "/dev/nvme0"},\n'
-        '"smart_status": {"passed": true},\n"nvme_smart_health_information_log": {\n"critical_warning": 0,\n'
-        '"available_spare": 3,\n"available_spare_threshold": 10\n}}\n',
-        "smartctl 7.2 2020-12-30 r5155 [x86_64-linux-5.15.0] (local build)\n"
-        "SMART overall-health self-assessment test result: PASSED\nCritical Warning:                   0x00\n"
-        "Available Spare:                    3%\nAvailable Spare Threshold:          10%\n",
-        "Smart Log for NVME device:nvme0n1 namespace-id:ffffffff\ncritical_warning\t\t\t: 0\n"
-        "available_spare\t\t\t\t: 3%\navailable_spare_threshold\t\t: 10%\npercentage_used\t\t\t\t: 1%\n",
+        (
+            '{"json_format_version": [1, 0],\n"smartctl": {"version": [7, 2]},\n"device": {"name": "/dev/nvme0"},\n'
+            '"smart_status": {"passed": true},\n"nvme_smart_health_information_log": {\n"critical_warning": 0,\n'
+            '"available_spare": 3,\n"available_spare_threshold": 10\n}}\n'
+        ),
+        (
+            "smartctl 7.2 2020-12-30 r5155 [x86_64-linux-5.15.0] (local build)\n"
+            "SMART overall-health self-assessment test result: PASSED\nCritical Warning:                   0x00\n"
+            "Available Spare:                    3%\nAvailable Spare Threshold:          10%\n"
+        ),
+        (
+            "Smart Log for NVME device:nvme0n1 namespace-id:ffffffff\ncritical_warning\t\t\t: 0\n"
+            "available_spare\t\t\t\t: 3%\navailable_spare_threshold\t\t: 10%\npercentage_used\t\t\t\t: 1%\n"
+        ),
     ],
 )
 def test_the_limit_of_spare_blocks_is_the_disks_own(text):
@@ -210,3 +216,57 @@ def test_the_limit_of_spare_blocks_is_the_disks_own(text):
     assert judgement is not None
     assert (judgement.verdict, judgement.reason.id) == (FAIL, "check.disk.no_spares")
     assert len(judgement.lines) == 2
+
+
+def temperatures(*shown):
+    return tuple(
+        Gpu(
+            index=at,
+            name="A",
+            utilization_percent=busy,
+            **seen({"temperature_c": now, "temperature_slowdown_c": limit}),
+        )
+        for at, (now, limit, busy) in enumerate(shown)
+    )
+
+
+@pytest.mark.parametrize(
+    ("shown", "verdict", "expected", "measured"),
+    [
+        ([(60.0, 85.0, 99), (76.0, 95.0, 99)], PASS, "≥ 10 °C below slowdown",
+         "GPU 0: 60 °C, 25 °C below slowdown; GPU 1: 76 °C, 19 °C below slowdown"),
+        ([(78.0, 95.0, 0)], WARN, "≤ 75 °C", "78 °C, 17 °C below slowdown"),
+        ([(88.0, 95.0, 99)], WARN, "≥ 10 °C below slowdown", "88 °C, 7 °C below slowdown"),
+        ([(0.0, None, None)], CANNOT, None, "0 °C"),
+        ([(0.0, None, None), (50.0, 95.0, 0)], CANNOT, None, "GPU 0: 0 °C"),
+    ],
+)  # fmt: skip
+def test_a_temperature_is_held_against_its_own_gpus_limit(shown, verdict, expected, measured):
+    judgement = judge("temp", gpus=temperatures(*shown))
+    assert judgement is not None
+    assert judgement.verdict is verdict
+    told = [ENGLISH.text(each) if each is not None else None for each in (judgement.expected, judgement.measured)]
+    assert told == [expected, measured]
+
+
+def test_hot_memory_is_shown_as_memory():
+    gpu = Gpu(index=0, name="A", **seen({
+        "temperature_c": 60.0, "temperature_slowdown_c": 90.0, "temperature_memory_c": 96.0,
+        "temperature_memory_max_c": 95.0,
+    }))  # fmt: skip
+    judgement = judge("temp", gpus=gpu)
+    assert judgement is not None
+    assert judgement.expected is not None
+    assert judgement.measured is not None
+    assert (ENGLISH.text(judgement.expected), ENGLISH.text(judgement.measured)) == ("< 95 °C", "96 °C")
+
+
+def test_what_is_expected_of_one_gpu_is_not_held_against_another():
+    limits = tuple(
+        Gpu(index=at, name="A", **seen({"power_limit_w": limit, "power_limit_default_w": usual}))
+        for at, (limit, usual) in enumerate(((390.0, 400.0), (690.0, 700.0)))
+    )
+    judgement = judge("power.limit", gpus=limits)
+    assert judgement is not None
+    assert judgement.expected is not None
+    assert ENGLISH.text(judgement.expected) == "GPU 0: 400 W; GPU 1: 700 W"
