@@ -251,6 +251,7 @@ class MachinesPage(Page):
     def _wire(self) -> None:
         presenter = self.presenter
         presenter.changed.connect(self._show)
+        presenter.history.changed.connect(self.headingChanged)
         self._appearance.languageChanged.connect(self._show)
         presenter.judged.connect(self._judged)
         presenter.wantedWrong.connect(self.expected.set_problem)

@@ -1,5 +1,6 @@
 """The history in the window: runs are kept, opened again, compared, taken out and put back; hosts stay in the list."""
 
+import threading
 import time
 from dataclasses import replace
 
@@ -197,7 +198,7 @@ def test_a_run_is_taken_out_by_key_and_put_back_by_its_notice(open_page, two_run
     assert action is not None
     action.run()
     assert len(history.runs()) == 2
-    assert len(panel.rows) == 2
+    qtbot.waitUntil(lambda: len(panel.rows) == 2, timeout=5000)
     panel.remove.click()
     assert [run.id for run in history.runs()] == [two_runs[0]]
 
@@ -378,8 +379,59 @@ def test_a_store_that_is_busy_hides_no_run(open_page, two_runs, workspace, qtbot
         raise InputError(msg("store.busy"))
 
     monkeypatch.setattr(MachineShelf, "items", busy)
-    page.presenter.history.changed.emit()
+    page.presenter.history.refresh()
+    qtbot.waitUntil(lambda: not page._context.jobs.busy, timeout=5000)
     assert len(page.kept.panel.rows) == 2
+
+
+def test_the_window_waits_for_no_list_of_what_is_kept(open_page, two_runs, history, qtbot, monkeypatch):
+    _, page = open_page()
+    visit(page, "node-07", qtbot)
+    read_by = []
+    items = MachineShelf.items
+
+    def noted(shelf, kind, host=None):
+        read_by.append(threading.current_thread())
+        return items(shelf, kind, host)
+
+    monkeypatch.setattr(MachineShelf, "items", noted)
+    history.keep_session(session_of("node-07"))  # As another program does.
+    read_by.clear()
+    page.visit("localhost")
+    visit(page, "node-07", qtbot)
+    qtbot.waitUntil(lambda: len(page.kept.panel.rows) == 3, timeout=5000)
+    page.kept.panel.remove.click()
+    page.live.sessionEnded.emit(session_of("node-07"))
+    qtbot.waitUntil(lambda: len(page.kept.panel.rows) == 3, timeout=5000)
+    assert read_by
+    assert threading.main_thread() not in read_by
+
+
+@pytest.mark.parametrize("also_no_file", [False, True])
+def test_what_cannot_be_kept_while_the_window_closes_is_not_lost_silently(
+    open_page, workspace, history, qtbot, monkeypatch, also_no_file
+):
+    def busy(*_given: object) -> None:
+        raise InputError(msg("store.busy"))
+
+    session, page = open_page()
+    page.kept.closing()
+    with monkeypatch.context() as patch:
+        patch.setattr(MachineShelf, "keep", busy)
+        if also_no_file:
+            (workspace.home / "not-kept").write_text("no folder", encoding="utf-8")
+        page.live.sessionEnded.emit(session_of("localhost"))
+        session.window.close()
+        again, other = open_page()
+        said = "runsui.lost" if also_no_file else "runsui.rescued.not"
+        assert [notice.message.id for notice in again.notices.kept] == [said]
+        other.kept.closing()
+        again.window.close()
+    once_more, page = open_page()
+    assert [notice.message.id for notice in once_more.notices.kept] == [] if also_no_file else ["runsui.rescued"]
+    assert len(history.sessions("localhost")) == (not also_no_file)
+    qtbot.waitUntil(lambda: len(page.kept.panel.rows) == (not also_no_file), timeout=5000)
+    assert also_no_file or list((workspace.home / "not-kept").iterdir()) == []
 
 
 def test_a_kept_run_is_not_opened_over_one_that_runs(open_page, two_runs, qtbot, monkeypatch):

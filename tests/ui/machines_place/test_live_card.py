@@ -2,6 +2,8 @@
 
 import csv
 import io
+import threading
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from gpuplanner.messages import Language
 from gpuplanner.probe.live_session import LiveSession
 from gpuplanner.probe.telemetry import Series, Telemetry
 from gpuplanner.store.settings import LANGUAGE
+from gpuplanner.ui.machines_place.live import saving
 from gpuplanner.ui.machines_place.live.card import LiveCard
 from gpuplanner.ui.machines_place.live.curves import Curve, envelope, joined
 from gpuplanner.ui.machines_place.shown import HERE, Shown
@@ -146,6 +149,47 @@ def test_csv_holds_every_bin_that_is_drawn_and_the_marks(card, session, qtbot, t
     rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
     assert {row["metric"] for row in rows} == {"utilization", "power", "pcie_received", "xid", "throttle_reasons"}
     assert max(float(row["high"]) for row in rows if row["metric"] == "power") == 489
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".gplive"])
+def test_numbers_are_written_beside_the_window_as_they_were_when_asked_for(
+    card, qtbot, jobs, tmp_path, suffix, monkeypatch
+):
+    made_by: list[threading.Thread] = []
+    for name in ("as_csv", "to_bytes"):
+        made = getattr(saving, name)
+
+        def noted(*given, made=made):
+            made_by.append(threading.current_thread())
+            return made(*given)
+
+        monkeypatch.setattr(saving, name, noted)
+    watched = LiveSession("node-07", "2026-11-30T10:42:00Z", telemetry_of(30), {})
+    card.show_session(watched)
+    path, later = tmp_path / f"live{suffix}", tmp_path / f"later{suffix}"
+    with holding(jobs):
+        card.saving.export(path)
+        watched.telemetry.take({"at_s": 30.0, "gpus": [{"gpu": 0, "power_w": 9_999}]})
+    qtbot.waitUntil(path.exists)
+    card.saving.export(later)
+    qtbot.waitUntil(later.exists)
+    assert made_by
+    assert threading.main_thread() not in made_by
+    if suffix == ".csv":
+        assert "9999" not in path.read_text(encoding="utf-8")
+        assert "9999" in later.read_text(encoding="utf-8")
+
+
+@contextmanager
+def holding(jobs):
+    """No job begins meanwhile."""
+    release = threading.Event()
+    for _ in range(jobs._at_most):
+        jobs.run(lambda _cancel: release.wait(10), lambda _went: None)
+    try:
+        yield
+    finally:
+        release.set()
 
 
 def test_joined_bins_keep_every_peak_and_dip():

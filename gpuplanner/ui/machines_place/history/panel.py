@@ -61,13 +61,14 @@ class HistoryPanel(QWidget):
         appearance.languageChanged.connect(self._render)
 
     def show_machine(self, shown: Shown) -> None:
-        """Show what is kept of this machine; read again only where it is another, or more is known of it."""
+        """Show what is kept of this machine; looked up again only where it is another, or more is known of it."""
         if shown is self._shown:
             return
         if self._shown is None or self._shown.target != shown.target:
             self._all, self._session_in_sight = False, None
         self._shown = shown
         self._render()
+        self._history.refresh()
 
     @property
     def runs(self) -> tuple[KeptRun, ...]:

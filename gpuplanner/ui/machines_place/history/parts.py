@@ -65,6 +65,7 @@ class HistoryParts(QObject):
         self.panel.runWanted.connect(presenter.open_run)
         self.panel.sessionWanted.connect(self._open_session)
         self.panel.saveWanted.connect(self._ask_where)
+        presenter.history.keep_rescued()
 
     def show_machine(self, shown: Shown) -> None:
         """Show what is kept of the machine in sight; of the recorded one, how it was at work."""

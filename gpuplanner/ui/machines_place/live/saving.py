@@ -1,8 +1,10 @@
 """What was watched as a file: a picture, a drawing, its numbers, or the session itself, which opens again."""
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
@@ -33,6 +35,12 @@ class InSight:
     span_s: float
 
 
+def _numbers(session: LiveSession, metrics: Sequence[Metric], span_s: float, suffix: str) -> bytes:
+    if suffix == ".csv":
+        return as_csv(session.telemetry, metrics, span_s, session.began).encode()
+    return to_bytes(session)
+
+
 class Saving:
     """Writes and opens files; `opened` gets a session that was read. Says what came of it as a notice."""
 
@@ -58,16 +66,15 @@ class Saving:
         shown, suffix = self._in_sight(), path.suffix.lower()
         sheet = Sheet(shown.strips, shown.title, self._context.appearance.tokens)
         if suffix == ".png":
-            content = sheet.picture()
+            content = partial(bytes, sheet.picture())
         elif suffix == ".svg":
-            content = sheet.drawing()
-        elif suffix == ".csv":
-            content = as_csv(shown.session.telemetry, shown.metrics, shown.span_s, shown.session.began).encode()
+            content = partial(bytes, sheet.drawing())
         else:
-            content = to_bytes(shown.session)
+            # Made beside the window, of how it is now: samples go on coming.
+            content = partial(_numbers, copy.deepcopy(shown.session), shown.metrics, shown.span_s, suffix)
         done = msg("liveui.exported", file=path.name)
         self._context.jobs.run(
-            lambda _cancel: chart_export.write(path, content),
+            lambda _cancel: chart_export.write(path, content()),
             lambda _none: self._context.notices.say(done, Verdict.PASS),
             self._say_failed,
         )
