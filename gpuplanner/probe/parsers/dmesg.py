@@ -1,7 +1,6 @@
 """The kernel's log as dmesg, the journal, syslog, kmsg and pstore write it: what bears on GPUs, links and health."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -12,7 +11,7 @@ from gpuplanner.probe.evidence.record import LONGEST_QUOTE
 from gpuplanner.probe.evidence.software import Software
 from gpuplanner.probe.output import Line, Output
 from gpuplanner.probe.parsers import CERTAIN, LIKELY, NO, Parsed, Parser
-from gpuplanner.probe.parsers.kernel_events import EVENTS, MODULE, Event, read_event
+from gpuplanner.probe.parsers.kernel_events import EVENTS, MODULE, Event, Sentence, read_event
 from gpuplanner.probe.parsers.nvidia_values import version
 from gpuplanner.probe.values import Reading
 
@@ -52,7 +51,7 @@ class _Counted:
 
 def recognise(output: Output) -> int:
     """Certain by an Xid's line or by several lines with the kernel's own marks; likely by a system's log."""
-    if "Xid (" in output.text and any(event.kind in {"xid", "sxid"} for _, event in _found(output)):
+    if "Xid (" in output.text and _has_xid(output):
         return CERTAIN
     looked_at = [line.text for line in output.first(_LOOKED_AT) if line.text.strip()]
     marked = sum(1 for text in looked_at if _MARKED.match(text) or (" kernel: " in text[:130] and _KERNEL.match(text)))
@@ -69,14 +68,7 @@ def parse(output: Output) -> Parsed:
     A system's log without a single line of the kernel says nothing of the kernel; one that begins in the middle says
     nothing of what was before: only a log from the kernel's first words on tells what there is since boot.
     """
-    counted: dict[tuple[object, ...], _Counted] = {}
-    for line, event in _found(output):
-        made = _event(output, line, event)
-        key = (made.kind, made.said)
-        if key in counted:
-            counted[key].times += 1
-        elif len(counted) < _MOST_EVENTS:
-            counted[key] = _Counted(made)
+    counted = _counted(output)
     events = tuple(
         each.event if each.times == 1 else each.event.model_copy(update={"count": each.times})
         for each in counted.values()
@@ -94,26 +86,46 @@ def parse(output: Output) -> Parsed:
     )
 
 
-def _found(output: Output) -> Iterator[tuple[Line, Event]]:
-    """Each line that is an event. Only what stands somewhere in the output is looked for in each line."""
-    wanted = [event for event in EVENTS if any(word in output.text for word in event.words)]
-    if not wanted:
-        return
-    for line in output.lines:
-        if (event := read_event(line.text, wanted)) is not None:
-            yield line, event
+def _counted(output: Output) -> dict[str, _Counted]:
+    """The events by what their lines say without the time. Nothing is read of a line that repeats one or is too many.
+
+    A flood of one Xid is a million such lines: looking its words up costs a tenth of reading them.
+    """
+    wanted = _wanted(output)
+    looked_for = tuple(word for sentence in wanted for word in sentence.words)
+    counted: dict[str, _Counted] = {}
+    for line in output.lines if wanted else ():
+        if not any(word in line.text for word in looked_for):
+            continue
+        stamp = _KERNEL.match(line.text) or _OF_DAEMON.match(line.text)
+        said = shortened(line.text[stamp.end() if stamp else 0 :].strip(), LONGEST_QUOTE)
+        if (known := counted.get(said)) is not None:
+            known.times += 1
+        elif len(counted) < _MOST_EVENTS and (event := read_event(line.text, wanted)) is not None:
+            counted[said] = _Counted(_event(output, line, event, stamp, said))
+    return counted
 
 
-def _event(output: Output, line: Line, event: Event) -> KernelEvent:
+def _wanted(output: Output) -> list[Sentence]:
+    """Only what stands somewhere in the output is looked for in each line."""
+    return [event for event in EVENTS if any(word in output.text for word in event.words)]
+
+
+def _has_xid(output: Output) -> bool:
+    wanted = _wanted(output)
+    found = (read_event(line.text, wanted) for line in output.holding("Xid ("))
+    return any(event is not None and event.kind in {"xid", "sxid"} for event in found)
+
+
+def _event(output: Output, line: Line, event: Event, stamp: re.Match[str] | None, said: str) -> KernelEvent:
     reading = Reading(output)
-    stamp = _KERNEL.match(line.text) or _OF_DAEMON.match(line.text)
     if stamp and (when := next((group for group in stamp.groups() if group), None)):
         reading.put("when", when, line)
     for field, text, convert in event.taken:
         reading.take(field, text, convert, line)
     if event.fatal is not None:
         reading.put("fatal", event.fatal, line)
-    reading.put("said", shortened(line.text[stamp.end() if stamp else 0 :].strip(), LONGEST_QUOTE), line)
+    reading.put("said", said, line)
     return reading.made(KernelEvent, kind=event.kind)
 
 
