@@ -71,9 +71,27 @@ def match(asked: Asked) -> Judgement | None:
 
 
 def branch(asked: Asked) -> Judgement | None:
-    """The driver runs what is installed, and that has code for the GPU; else the wheel to pick."""
+    """The driver runs what is installed, that has code for the GPU, and PyTorch reaches it; else the wheel to pick."""
     if is_of_amd(asked.evidence):
         return None
+    found, software = _newest(asked), asked.evidence.software
+    if software is None or software.torch_sees_cuda is not False or software.torch_rocm_version:
+        return found
+    if found.verdict is Verdict.FAIL:
+        return found
+    built = bool(software.torch_cuda_version or _cuda_of(software.torch_version))
+    expected = asked.evidence.gpus or gpus_on_bus(asked.evidence) or asked.promised.gpu or _driver(asked)
+    return Judgement(
+        Verdict.FAIL if expected else Verdict.WARN,
+        msg("check.driver.torch_blind" if built else "check.driver.torch_cpu"),
+        text("True"),
+        text("False"),
+        msg("check.do.torch_blind") if built else found.do or msg("check.do.torch_cpu"),
+        lines=lines_of([software], "torch_sees_cuda", "torch_cuda_version", "torch_version"),
+    )
+
+
+def _newest(asked: Asked) -> Judgement:
     software, driver, capability = asked.evidence.software, _driver(asked), _capability(asked)
     torch = software.torch_version if software else None
     cuda = (software.torch_cuda_version if software else None) or _cuda_of(torch)

@@ -3,10 +3,10 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpuplanner.acceptance.bridges import redirecting
-from gpuplanner.acceptance.check import Asked, Check, Judgement, lines_of
+from gpuplanner.acceptance.check import MOST_LINES, Asked, Check, Judgement, lines_of
 from gpuplanner.acceptance.compatibility import version_of
 from gpuplanner.acceptance.gpu_traits import is_guest
 from gpuplanner.acceptance.saying import not_read, text
@@ -24,6 +24,25 @@ _WORSE = ("link_downed", "symbol_error", "link_error_recovery", "port_rcv_errors
 _INFINIBAND_CLASS = "0207"
 _DMA_BUF_KERNEL = (5, 12)
 _UP = ("active", "up", "linkup")
+
+
+def network(asked: Asked) -> Judgement | None:
+    """The network is as fast as promised, and no optics report that light is missing or that they fail."""
+    found = interface(asked)
+    alarms = [
+        each
+        for each in asked.evidence.diagnostics
+        if each.tool == "ethtool" and each.result == "On" and (each.test or "").endswith("alarm")
+    ]
+    if not alarms or (found is not None and found.verdict is Verdict.FAIL):
+        return found
+    lines = lines_of(alarms, "result", "test")
+    reason = msg("check.net.optics", alarms=", ".join((each.test or "?") for each in alarms[:4]))
+    do, ask = msg("check.do.optics"), msg("check.ask.net")
+    if found is None or found.verdict is not Verdict.WARN:
+        return Judgement(Verdict.WARN, reason, None, msg("check.net.alarms", count=len(alarms)), do, ask, lines)
+    both = (*found.lines[: MOST_LINES - len(lines)], *lines)[:MOST_LINES]
+    return replace(found, reason=msg("check.both", first=found.reason, second=reason), do=do, lines=both)
 
 
 def interface(asked: Asked) -> Judgement | None:
@@ -380,7 +399,7 @@ def access_control(asked: Asked) -> Judgement | None:
 
 
 CHECKS = (
-    Check("net.link", interface),
+    Check("net.link", network),
     Check("ib", ports),
     Check("efa", efa),
     Check("gdr", direct),

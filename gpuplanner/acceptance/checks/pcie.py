@@ -14,6 +14,8 @@ from gpuplanner.probe.evidence.record import Seen
 _HALF = 8
 _HALF_IS_USUAL = re.compile(r"\b(?:T4|A10G|L40S)\b")
 """Boards that clouds sell in slots of eight lanes, which DCGM tolerates."""
+_GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
+"""Of PCIe by GT/s of a lane, as `lspci` prints them."""
 _QUERY = "nvidia-smi -q | grep -A14 'GPU Link Info'"
 
 
@@ -49,8 +51,11 @@ def width(asked: Asked) -> Judgement | None:
             return _slot(msg("check.pcie.narrow_slot"), text(f"×{lanes}"), measured, lines)
         return Judgement(Verdict.PASS, msg("check.as_expected"), text(f"×{most}"), measured, lines=lines)
 
-    found = each_gpu(asked.evidence.gpus, one, _QUERY)
-    on_bus = _by_bus(asked)
+    return _surer(each_gpu(asked.evidence.gpus, one, _QUERY), _by_bus(asked))
+
+
+def _surer(found: Judgement | None, on_bus: Judgement | None) -> Judgement | None:
+    """What the GPUs say of their links or what the bus says, the worse of both; one that cannot be told gives way."""
     if on_bus is None or (
         found is not None and worst((found.verdict, on_bus.verdict)) is found.verdict != Verdict.CANNOT_TELL
     ):
@@ -81,6 +86,31 @@ def _by_bus(asked: Asked) -> Judgement | None:
         )
         found.append((gpu.bus_id or "?", judgement))
     return of_all(found, many=len(found) > 1)
+
+
+def _generations_by_bus(asked: Asked) -> Judgement | None:
+    """The generation from the PCI tree: what card and slot can do; what the link does now counts only under load."""
+    found = []
+    for gpu in gpus_on_bus(asked.evidence):
+        now, most = _generation(gpu.link_gt_per_s), _generation(gpu.link_gt_per_s_max)
+        if now is None or most is None:
+            continue
+        over = [bridge for bridge in above(asked.evidence, gpu) if _generation(bridge.link_gt_per_s_max) is not None]
+        slowest = min(over, key=lambda bridge: bridge.link_gt_per_s_max or 0, default=gpu)
+        slot = _generation(slowest.link_gt_per_s_max) or most
+        lines = lines_of([gpu, *over], "link_gt_per_s", "link_gt_per_s_max")
+        if slot < most:
+            lines = lines_of([slowest, gpu], "link_gt_per_s_max")
+            judgement = _slot(msg("check.pcie.slow_slot"), text(most), text(slot), lines)
+        else:
+            reason = msg("check.pcie.idle") if now < most else msg("check.as_expected")
+            judgement = Judgement(Verdict.PASS, reason, text(most), text(now), lines=lines)
+        found.append((gpu.bus_id or "?", judgement))
+    return of_all(found, many=len(found) > 1)
+
+
+def _generation(gt_per_s: float | None) -> int | None:
+    return _GENERATIONS.get(gt_per_s) if gt_per_s is not None else None
 
 
 def generation(asked: Asked) -> Judgement | None:
@@ -117,7 +147,7 @@ def generation(asked: Asked) -> Judgement | None:
             return Judgement(Verdict.PASS, msg("check.pcie.idle"), expected, measured, lines=lines)
         return Judgement(Verdict.PASS, msg("check.as_expected"), expected, measured, lines=lines)
 
-    return each_gpu(asked.evidence.gpus, one, _QUERY)
+    return _surer(each_gpu(asked.evidence.gpus, one, _QUERY), _generations_by_bus(asked))
 
 
 def replays(asked: Asked) -> Judgement | None:

@@ -12,7 +12,7 @@ from gpuplanner.messages import Message
 from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.probe.evidence.paths import PciDevice
 from tests.acceptance.diagnosed import diagnosed, of_texts, said
-from tests.acceptance.judged import BY_ID, ENGLISH, H100, RULES, judge, promising, seen
+from tests.acceptance.judged import BY_ID, COMPATIBILITY, ENGLISH, H100, RULES, judge, promising, seen
 
 OFF = "SrcValid- TransBlk- ReqRedir- CmpltRedir-"
 ON = "SrcValid+ TransBlk- ReqRedir+ CmpltRedir+"
@@ -124,7 +124,8 @@ def rows(path: str, shown: int, count: int = 8) -> str:
 
 
 def judged_paths(text: str, check: str, promised: Promised = NOTHING) -> Judgement:
-    judgement = BY_ID[check].judge(Asked(of_texts(text), promised, RULES[check]))
+    asked = Asked(of_texts(text), promised, RULES[check], compatibility=COMPATIBILITY)
+    judgement = BY_ID[check].judge(asked)
     assert judgement is not None
     return judgement
 
@@ -167,3 +168,71 @@ def test_a_pair_that_one_way_joins_is_not_refused_by_the_other():
     chipset = judged_paths(peers("n", "X OK NS", "OK X OK", "NS OK X") + refused.replace("NS", "CNS"), "p2p")
     assert chipset.verdict is Verdict.WARN
     assert words(chipset.measured) == "OK × 2, CNS × 1"
+
+
+def linked(card: tuple[float, float], bridge_most: float = 32.0) -> tuple[PciDevice, ...]:
+    """A GPU of the bus and the port over it, by GT/s now and at most."""
+    port = PciDevice(bus_id="0000:00:01.0", class_code="0604", **seen({"link_gt_per_s_max": bridge_most}))
+    own = seen({"link_gt_per_s": card[0], "link_gt_per_s_max": card[1]})
+    gpu = PciDevice(bus_id="0000:41:00.0", class_code="0302", device_id="0x233010DE", parent=port.bus_id, **own)
+    return (port, gpu)
+
+
+def test_the_bus_tells_the_generation_where_no_gpu_does():
+    idle = judge("pcie.gen", pci=linked((2.5, 32.0)))
+    assert idle is not None
+    assert (idle.verdict, idle.reason.id) == (Verdict.PASS, "check.pcie.idle")
+    assert (words(idle.measured), words(idle.expected)) == ("1", "5")
+    slot = judge("pcie.gen", pci=linked((16.0, 32.0), bridge_most=16.0))
+    assert slot is not None
+    assert (slot.verdict, slot.reason.id) == (Verdict.WARN, "check.pcie.slow_slot")
+    full = judge("pcie.gen", pci=linked((32.0, 32.0)))
+    assert full is not None
+    assert (full.verdict, full.reason.id) == (Verdict.PASS, "check.as_expected")
+    slow = Gpu(index=0, vendor="nvidia", pcie_received_kib_per_s=2e7, pcie_sent_kib_per_s=2e7,
+               **seen({"pcie_gen_current": 3, "pcie_gen_max": 5}))  # fmt: skip
+    both = judge("pcie.gen", gpus=slow, pci=linked((32.0, 32.0)))
+    assert both is not None
+    assert both.verdict is Verdict.FAIL
+
+
+def collected(
+    cuda: str, sees: bool, gpu: str = "GPU 0: NVIDIA H100 80GB HBM3\nNvidia driver version: 550.54.15"
+) -> str:
+    return (
+        f"PyTorch version: 2.5.1\nIs debug build: False\nCUDA used to build PyTorch: {cuda}\n"
+        f"ROCM used to build PyTorch: N/A\n\nPython version: 3.11.9\nIs CUDA available: {sees}\n"
+        f"CUDA runtime version: 12.4.131\nGPU models and configuration: {gpu}\n"
+    )
+
+
+def test_a_pytorch_that_sees_no_gpu_is_said():
+    assert judged_paths(collected("12.4", True), "drv.branch").verdict is Verdict.PASS
+    blind = judged_paths(collected("12.4", False), "drv.branch")
+    assert (blind.verdict, blind.reason.id) == (Verdict.FAIL, "check.driver.torch_blind")
+    assert "Is CUDA available: False" in blind.lines[0].text
+    assert "sees no GPU" in said(diagnosed(collected("12.4", False))["torch_blind"])
+    alone = judged_paths(collected("12.4", False, "No CUDA"), "drv.branch")
+    assert alone.verdict is Verdict.WARN
+    assert judged_paths(collected("Could not collect", False), "drv.branch").reason.id == "check.driver.torch_cpu"
+
+
+def test_alarms_of_optics_warn_also_where_the_link_is_as_promised():
+    optics = (
+        "Identifier                                : 0x03 (SFP)\n"
+        "Transceiver type                          : 10G Ethernet: 10G Base-LR\n"
+        "Receiver signal average optical power     : 0.0001 mW / -40.00 dBm\n"
+        "Laser output power low alarm              : Off\nLaser rx power low alarm                  : {}\n"
+    )
+    dark = judged_paths(optics.format("On"), "net.link")
+    assert dark.verdict is Verdict.WARN
+    assert "Laser rx power low alarm" in ENGLISH.text(dark.reason)
+    assert len(dark.lines) == 1
+    assert "rx power low" in said(diagnosed(optics.format("On"))["optics"])
+    assert judged_paths(optics.format("Off"), "net.link").verdict is Verdict.CANNOT_TELL
+    settings = "Settings for eth0:\n\tSpeed: 10000Mb/s\n\tDuplex: Full\n\tLink detected: yes\n"
+    slow = promising(network_bit_per_s=100e9)
+    both = BY_ID["net.link"].judge(Asked(of_texts(settings, optics.format("On")), slow, RULES["net.link"]))
+    assert both is not None
+    assert both.verdict in {Verdict.WARN, Verdict.FAIL}
+    assert "slow_network" in diagnosed(settings, promised=slow)
