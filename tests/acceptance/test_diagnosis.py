@@ -13,7 +13,7 @@ from gpuplanner.acceptance.diagnosis.finding_causes import unexplained, would_te
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.gpu import Gpu
 from gpuplanner.probe.evidence.host import Cpu, Mount
-from gpuplanner.probe.evidence.measured import Sample
+from gpuplanner.probe.evidence.measured import Bandwidth, Sample
 from gpuplanner.probe.evidence.paths import IbPort
 from gpuplanner.probe.evidence.serving_log import NcclLog
 from gpuplanner.probe.inspecting import inspect
@@ -261,3 +261,28 @@ def test_ports_that_are_down_are_counted_in_the_headline_and_named_by_their_line
     assert "Gbit/s" not in said(found)
     assert any("mlx5_9" in line.text for line in found.lines)
     assert not any("mlx5_0'" in line.text for line in found.lines)
+
+
+HOT = 0x40  # NVML: hardware thermal slowdown
+
+
+def test_a_copy_from_the_host_names_the_gpu_that_it_reaches():
+    copy = Bandwidth(path="host_to_device", target=3, **seen({"gb_per_s": 20.0, "throttle_reasons": HOT}))
+    back = Bandwidth(path="device_to_host", source=2, **seen({"gb_per_s": 20.0, "throttle_reasons": HOT}))
+    assert "GPU 2–3" in said(diagnosed(evidence=Evidence(bandwidths=(copy, back)))["heat"])
+
+
+def test_one_gpu_that_heat_slows_has_one_name():
+    buses = ("00000000:3B:00.0", "00000000:19:00.0")
+    gpus = tuple(
+        Gpu(vendor="nvidia", pci_bus_id=bus, **seen({"name": "A", "throttle_reasons": HOT if "19" in bus else 0}))
+        for bus in buses
+    )
+    taken = tuple(Sample(gpu_index=at, **seen({"throttle_reasons": 0 if at else HOT})) for at in range(2))
+    heat = said(diagnosed(evidence=Evidence(gpus=gpus, samples=taken))["heat"])
+    assert "00000000:19:00.0" in heat
+    assert "0, " not in heat
+    assert "3B" not in heat
+    # Of one GPU of more, as with `-i 3`, an index may be of another one.
+    other = said(diagnosed(evidence=Evidence(gpus=gpus[1:], samples=taken))["heat"])
+    assert "0, " in other or ", 0" in other

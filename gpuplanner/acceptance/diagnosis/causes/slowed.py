@@ -8,6 +8,7 @@ from gpuplanner.acceptance.checks.operation import HW_SLOWDOWN, HW_THERMAL, POWE
 from gpuplanner.acceptance.diagnosis.finding import Cause, Certainty, Looking, Signs, said
 from gpuplanner.acceptance.saying import label, named, text
 from gpuplanner.messages import msg
+from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.measured import Sample
 from gpuplanner.probe.evidence.record import Record, Seen
 from gpuplanner.units import percent
@@ -17,6 +18,7 @@ def _held(looking: Looking, bits: int) -> tuple[list[str], tuple[Seen, ...]]:
     """The GPUs that reasons hold back, now, in samples, or while something was measured; with the lines."""
     names: dict[str, None] = {}
     records: list[Record] = []
+    called = _labels(looking.evidence)
     for gpu in looking.evidence.gpus:
         if (gpu.throttle_reasons or 0) & bits:
             names.setdefault(label(gpu))
@@ -24,13 +26,36 @@ def _held(looking: Looking, bits: int) -> tuple[list[str], tuple[Seen, ...]]:
     for index, record, reasons in (
         *((sample.gpu_index, sample, sample.throttle_reasons) for sample in looking.evidence.samples),
         *((rate.gpu_index, rate, rate.throttle_reasons) for rate in looking.evidence.matrix_rates),
-        *((row.source, row, row.throttle_reasons) for row in looking.evidence.bandwidths),
+        # Of a copy from or to the host, the reasons are those of the one GPU that it names.
+        *(
+            (row.target if row.source is None else row.source, row, row.throttle_reasons)
+            for row in looking.evidence.bandwidths
+        ),
         *((row.target, row, row.target_throttle_reasons) for row in looking.evidence.bandwidths),
     ):
         if (reasons or 0) & bits:
-            names.setdefault("?" if index is None else str(index))
+            names.setdefault("?" if index is None else called.get(index, str(index)))
             records.append(record)
     return list(names), lines_of(records, "throttle_reasons", "target_throttle_reasons")
+
+
+def _labels(evidence: Evidence) -> dict[int, str]:
+    """What the GPUs of a machine are called, by the index that samples and measurements say.
+
+    A list without indices, as `nvidia-smi -q` prints it, has them in the order of the bus; where the samples are of as
+    many GPUs as it has, they are the same ones. Else nobody knows which one an index means.
+    """
+    known = {gpu.index: label(gpu) for gpu in evidence.gpus if gpu.index is not None}
+    if known:
+        return known
+    listed = sorted((gpu for gpu in evidence.gpus if gpu.pci_bus_id), key=lambda gpu: gpu.pci_bus_id or "")
+    sampled = {sample.gpu_index for sample in evidence.samples} - {None}
+    measured = {row.gpu_index for row in evidence.matrix_rates} - {None}
+    copied = {end for row in evidence.bandwidths for end in (row.source, row.target)} - {None}
+    all_of_them = set(range(len(evidence.gpus)))
+    if len(listed) == len(all_of_them) and (sampled | measured | copied) == all_of_them:
+        return {at: label(gpu) for at, gpu in enumerate(listed)}
+    return {}
 
 
 def heat(looking: Looking) -> Signs | None:
