@@ -49,14 +49,24 @@ class Database:
     def of_file(cls, path: Path) -> "Database":
         """Raises sqlite3.Error where it is none."""
         location = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
-        return cls(sqlite3.connect(location, uri=True, isolation_level=None))
+        return cls._opened(sqlite3.connect(location, uri=True, isolation_level=None))
 
     @classmethod
     def of_bytes(cls, content: bytes) -> "Database":
         """Raises sqlite3.Error where it is none."""
         connection = sqlite3.connect(":memory:", isolation_level=None)
-        connection.deserialize(content)
-        return cls(connection)
+        return cls._opened(connection, content)
+
+    @classmethod
+    def _opened(cls, connection: sqlite3.Connection, content: bytes | None = None) -> "Database":
+        """What is no database leaves no connection open, which would hold the file."""
+        try:
+            if content is not None:
+                connection.deserialize(content)
+            return cls(connection)
+        except BaseException:
+            connection.close()
+            raise
 
     def close(self) -> None:
         self._connection.close()

@@ -18,7 +18,9 @@ _TIME = re.compile(r"^  (span|busy|in kernels|in copies|idle): (\d{1,20}) ns$")
 _COUNT = re.compile(r"^  (kernels|copies|gaps): (\d{1,20})(?:, median (\d{1,20}) ns)?(?:, longest (\d{1,20}) ns)?$")
 _CAUSE = re.compile(r"^  idle in (\w{3,30}): (\d{1,20}) ns(?:, most in (.{1,200}))?$")
 _RANGE = re.compile(r"^  idle in range: (\d{1,20}) ns (.{1,200})$")
-_CUT = re.compile(r"^(Cut|Cannot be read): (.{1,200})$")
+_CUT_ROWS = re.compile(r"^Cut: after (\d{1,12}) rows of (\w{1,100})$")
+_CUT_TIME = re.compile(r"^Cut: after (\d{1,6}) s in (\w{1,100})$")
+_UNREADABLE = re.compile(r"^Cannot be read: (.{1,200})$")
 _TIMES = {
     "span": "span_seconds",
     "busy": "busy_seconds",
@@ -52,9 +54,12 @@ def parse(output: Output) -> Parsed:
             inside = True
         elif not inside:
             continue
-        elif match := _CUT.match(line.text):
-            name = "probe.nsight.cut" if match[1] == "Cut" else "probe.nsight.unreadable"
-            problems.append(Problem(line.number, msg(name, reason=match[2])))
+        elif match := _CUT_ROWS.match(line.text):
+            problems.append(Problem(line.number, msg("probe.nsight.cut.rows", count=int(match[1]), table=match[2])))
+        elif match := _CUT_TIME.match(line.text):
+            problems.append(Problem(line.number, msg("probe.nsight.cut.time", seconds=match[1], table=match[2])))
+        elif match := _UNREADABLE.match(line.text):
+            problems.append(Problem(line.number, msg("probe.nsight.unreadable", reason=match[1])))
         elif (match := _GPU.match(line.text)) and len(gpus) < MOST_GPUS:
             gpus.append(_Gpu(output, match, line))
         elif gpus and line.text.startswith("  "):

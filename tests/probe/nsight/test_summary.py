@@ -3,12 +3,14 @@
 import sqlite3
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuplanner.messages import msg
 from gpuplanner.probe.evidence.traces import GpuTrace
 from gpuplanner.probe.inspecting import Inspection, inspect
 from gpuplanner.probe.nsight import database, summary
@@ -185,20 +187,41 @@ def test_an_export_that_takes_long_is_left_after_a_while(tmp_path: Path, monkeyp
     monkeypatch.setattr(database, "_STEPS", 2_000)
     inspection = inspected(path)
     assert inspection.tool == "nsys"
-    assert inspection.problems[0].message.values["reason"] == "after 0 s in CUPTI_ACTIVITY_KIND_KERNEL"
+    assert inspection.problems[0].message == msg(
+        "probe.nsight.cut.time", seconds="0", table="CUPTI_ACTIVITY_KIND_KERNEL"
+    )
 
 
 def test_rows_over_the_limit_are_left_out_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = typical(tmp_path / "a.sqlite")
     monkeypatch.setattr(database, "MOST_ROWS", 2)
     inspection = inspected(path)
-    assert [problem.message.values["reason"] for problem in inspection.problems] == [
-        "after 2 rows of CUPTI_ACTIVITY_KIND_KERNEL",
-        "after 2 rows of CUPTI_ACTIVITY_KIND_RUNTIME",
-        "after 2 rows of OSRT_API",
+    assert [problem.message for problem in inspection.problems] == [
+        msg("probe.nsight.cut.rows", count=2, table=table)
+        for table in ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME", "OSRT_API")
     ]
     (gpu,) = inspection.evidence.traces
     assert (gpu.kernels, gpu.causes) == (2, ())
+
+
+def test_what_is_no_database_leaves_no_connection_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect, opened = sqlite3.connect, []
+
+    def noted(*given: Any, **more: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(*given, **more)
+        opened.append(connection)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", noted)
+    content = b"SQLite format 3\x00" + b"\xff" * 4096
+    path = tmp_path / "a.sqlite"
+    path.write_bytes(content)
+    assert "Cannot be read" in summary.of_file(path)
+    assert "Cannot be read" in summary.of_bytes(content)
+    assert len(opened) == 2
+    for connection in opened:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+            connection.execute("SELECT 1")
 
 
 def test_names_out_of_a_database_stay_in_their_line(tmp_path: Path) -> None:
