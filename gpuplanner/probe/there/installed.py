@@ -12,7 +12,7 @@ import time
 from typing import Any, Dict, List, Optional
 
 from gpuplanner.probe.there.collect import Listening, Run, Tell, surroundings
-from gpuplanner.probe.there.nvml import Nvml, NvmlFault
+from gpuplanner.probe.there.nvml import Nvml, NvmlFault, somebody_computes
 
 LOOK_EVERY_S = 0.25
 LONGEST_SAID = 200
@@ -82,16 +82,9 @@ def _why_not(loads_gpus: bool) -> str:
     except NvmlFault:
         return "maybe_busy" if loads_gpus else ""
     try:
-        for number in range(nvml.count()):
-            handle = nvml.at(number)
-            run = nvml.processes_run(handle) if handle is not None else None
-            if run:
-                return "busy"
-            if run is None and loads_gpus:
-                return "maybe_busy"
+        return somebody_computes(nvml, nvml.handles(), must_know=loads_gpus)[0]
     finally:
         nvml.close()
-    return ""
 
 
 class _One:

@@ -17,7 +17,7 @@ from gpuplanner.probe.there.conditions import Conditions
 from gpuplanner.probe.there.cuda import CudaFault, Device, Driver, Ended, uuid_of
 from gpuplanner.probe.there.disk import measure_disks
 from gpuplanner.probe.there.libraries import LibraryFault
-from gpuplanner.probe.there.nvml import Nvml, NvmlFault
+from gpuplanner.probe.there.nvml import Nvml, NvmlFault, somebody_computes
 from gpuplanner.probe.there.report import Report
 from gpuplanner.probe.there.together import Together
 from gpuplanner.probe.there.torch_part import measure_torch
@@ -111,8 +111,7 @@ class Measuring:
         handles: Dict[int, Any] = {}
         known: Dict[str, int] = {}
         if self._nvml is not None:
-            for number in range(self._nvml.count()):
-                handle = self._nvml.at(number)
+            for number, handle in self._nvml.handles():
                 if handle is not None:
                     known[self._nvml.text("nvmlDeviceGetUUID", handle)] = number
         for device in self._devices:
@@ -139,18 +138,15 @@ class Measuring:
         """Whether nobody computes on any GPU. Where that cannot be told, no GPU is measured, nor anything beside it."""
         nvml = self._nvml
         if self._devices:
-            for device in self._devices:
-                handle = nvml.at_bus(device.bus_id) if nvml is not None else None
-                run = nvml.processes_run(handle) if nvml is not None and handle is not None else None
-                if run is not False:
-                    return self._report.failed("busy" if run else "maybe_busy", "", gpu=self._names[device.index])
-        elif nvml is not None:
+            gpus = [
+                (self._names[device.index], nvml.at_bus(device.bus_id) if nvml is not None else None)
+                for device in self._devices
+            ]
+        else:
             # Reading a disk slows down who reads data for these.
-            for number in range(nvml.count()):
-                handle = nvml.at(number)
-                if handle is not None and nvml.processes_run(handle):
-                    return self._report.failed("busy", "", gpu=number)
-        return True
+            gpus = nvml.handles() if nvml is not None else []
+        reason, gpu = somebody_computes(nvml, gpus, must_know=bool(self._devices))
+        return self._report.failed(reason, "", gpu=gpu) if reason else True
 
     def _gpus(self) -> None:
         alone = Alone(self._report, min(1.0, FEW_GPUS / float(len(self._devices))))

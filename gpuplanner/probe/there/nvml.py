@@ -5,7 +5,7 @@ Numbers of functions, fields and errors: nvml.h, as the `nvidia-ml-py` package c
 """
 
 import ctypes
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 NVML_ERRORS = {
     1: "uninitialized", 2: "invalid_argument", 3: "not_supported", 4: "no_permission", 6: "not_found",
@@ -139,6 +139,10 @@ class Nvml:
         """The handle of the GPU with that index; None where it cannot be had, as of a lost one."""
         handle = ctypes.c_void_p()
         return None if self._code("nvmlDeviceGetHandleByIndex_v2", index, ctypes.byref(handle)) else handle
+
+    def handles(self) -> List[Tuple[int, Optional[Any]]]:
+        """The index of every GPU, and its handle as `at` gives it."""
+        return [(index, self.at(index)) for index in range(self.count())]
 
     def at_bus(self, bus_id: str) -> Optional[Any]:
         """The handle of the GPU at a PCI address; None where there is none."""
@@ -293,6 +297,22 @@ class Nvml:
     def free(self, space: Any) -> None:
         """Let a set of events go."""
         self._code("nvmlEventSetFree", space)
+
+
+def somebody_computes(
+    nvml: Optional[Nvml], gpus: Sequence[Tuple[int, Optional[Any]]], must_know: bool
+) -> Tuple[str, Optional[int]]:
+    """Whether anybody computes on some GPUs, by their numbers and handles: "busy" and where, "" where nobody does.
+
+    "maybe_busy" where that cannot be told of one, unless nobody `must_know`.
+    """
+    for number, handle in gpus:
+        run = nvml.processes_run(handle) if nvml is not None and handle is not None else None
+        if run:
+            return "busy", number
+        if run is None and must_know:
+            return "maybe_busy", number
+    return "", None
 
 
 class Xids:
