@@ -152,11 +152,21 @@ def _layer(port: IbPort) -> str:
 
 
 def _listed(ports: Sequence[IbPort]) -> str:
-    """Ports in a row: those that are down by their names and first, the others counted by rate and what they speak."""
-    down = [f"{port.adapter} {port.state or '?'} {_layer(port)}" for port in ports if not _is_up(port)]
+    """Ports counted by what they do and speak, those that are down first; one that is down alone by its name."""
+    down: dict[tuple[str, str], list[str]] = {}
+    for port in ports:
+        if not _is_up(port):
+            down.setdefault((port.state or "?", _layer(port)), []).append(port.adapter or "?")
     up = Counter((port.bit_per_s or 0.0, _layer(port)) for port in ports if _is_up(port))
-    alike = [f"{count} × {_bits(rate)} {layer}" for (rate, layer), count in sorted(up.items(), reverse=True)]
-    return ", ".join([*down[:4], *(["…"] if len(down) > 4 else []), *alike])
+    return ", ".join(
+        [
+            *(
+                f"{names[0] if len(names) == 1 else f'{len(names)} ×'} {state} {layer}"
+                for (state, layer), names in down.items()
+            ),
+            *(f"{count} × {_bits(rate)} {layer}" for (rate, layer), count in sorted(up.items(), reverse=True)),
+        ]
+    )
 
 
 @dataclass(frozen=True, slots=True)

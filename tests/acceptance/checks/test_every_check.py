@@ -544,6 +544,10 @@ def test_ports_that_are_down_are_named_and_the_others_counted_by_what_they_speak
     told = "mlx5_0 Down Ethernet, 5 × 400 Gbit/s InfiniBand, 2 × 100 Gbit/s Ethernet"
     assert ENGLISH.text(judgement.measured) == told
     assert ENGLISH.text(judgement.reason) == "Only 5 InfiniBand ports are up."
+    several = judge("ib", EACH, ib_ports=(*ports(8, 400), *ports(3, 100, layer="Ethernet", state="Down")))
+    assert several is not None
+    assert several.measured is not None
+    assert ENGLISH.text(several.measured) == "3 × Down Ethernet, 8 × 400 Gbit/s InfiniBand"
     slow = judge("ib", TOTAL, ib_ports=ports(2, 100))
     assert slow is not None
     assert any(line.text == "bit_per_s" for line in slow.lines)
