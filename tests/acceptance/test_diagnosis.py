@@ -286,3 +286,16 @@ def test_one_gpu_that_heat_slows_has_one_name():
     # Of one GPU of more, as with `-i 3`, an index may be of another one.
     other = said(diagnosed(evidence=Evidence(gpus=gpus[1:], samples=taken))["heat"])
     assert "0, " in other or ", 0" in other
+
+
+def test_memory_that_lies_reserved_in_pieces_is_named_where_it_would_have_been_enough():
+    sentence = (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of "
+        "79.10 GiB of which 1.10 GiB is free. Including non-PyTorch memory, this process has 78.00 GiB memory in use. "
+        "Of the allocated memory 70.00 GiB is allocated by PyTorch, and {} is reserved by PyTorch but unallocated.\n"
+    )
+    found = diagnosed(sentence.format("6.50 GiB"))["memory_fragmented"]
+    assert "2.00 GiB" in said(found)
+    assert "6.50 GiB" in said(found)
+    assert "expandable_segments" in ENGLISH.text(found.fix)
+    assert "memory_fragmented" not in diagnosed(sentence.format("900.00 MiB"))
