@@ -270,3 +270,12 @@ def test_what_is_expected_of_one_gpu_is_not_held_against_another():
     assert judgement is not None
     assert judgement.expected is not None
     assert ENGLISH.text(judgement.expected) == "GPU 0: 400 W; GPU 1: 700 W"
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict"), [("no_driver", CANNOT), ("no_library", CANNOT), ("mismatch", CANNOT), ("no_devices", FAIL)]
+)
+def test_only_a_driver_that_answers_has_counted_the_gpus(kind, verdict):
+    judgement = judge("gpu.count", promising(H100, gpu_count=8), faults=fault(kind))
+    assert judgement is not None
+    assert judgement.verdict is verdict
