@@ -41,9 +41,10 @@ class Acceptance:
 
     @property
     def verdict(self) -> Verdict:
-        """Of the machine. Where nothing was promised, a host that is well is no GPU machine that is."""
+        """Of the machine. A host that is well is no GPU machine that is, unless the host alone was promised."""
         verdict = overall(result.judgement.verdict for result in self.results)
-        if verdict is Verdict.PASS and self.promised.said_by is None:
+        of_host_alone = self.promised.said_by is not None and self.promised.gpu is None
+        if verdict is Verdict.PASS and not of_host_alone:
             passed = {result.id for result in self.results if result.judgement.verdict is Verdict.PASS}
             return verdict if passed - _OF_THE_HOST else Verdict.CANNOT_TELL
         return verdict

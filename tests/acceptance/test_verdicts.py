@@ -5,6 +5,7 @@ from gpuplanner.acceptance.checking import Acceptance, CheckResult
 from gpuplanner.acceptance.promised import NOTHING, Promised
 from gpuplanner.acceptance.verdicts import Verdict, overall, worst
 from gpuplanner.messages import msg
+from tests.acceptance.judged import H100
 
 PASS, WARN, FAIL, CANNOT, SKIPPED = Verdict
 
@@ -38,6 +39,8 @@ def test_of_several_things_the_worst_one_speaks():
         (NOTHING, ("clock.drift", "gpu.state"), PASS),
         (NOTHING, ("allreduce",), PASS),
         (Promised(said_by=msg("a"), cpus=8), ("cpu.count",), PASS),
+        (Promised(said_by=msg("a"), gpu=H100, cpus=8), ("cpu.count",), CANNOT),
+        (Promised(said_by=msg("a"), gpu=H100, cpus=8), ("cpu.count", "allreduce"), PASS),
     ],
 )
 def test_a_host_that_is_well_is_no_gpu_machine_that_is(promised, passed, machine):

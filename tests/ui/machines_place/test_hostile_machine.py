@@ -17,8 +17,8 @@ from gpuplanner.workspace import Workspace
 from tests.probe.hostile import hostile_run, wicked_in
 from tests.ui.resting import rest
 
-LAID_OUT = "\n\u200b"
-"""Where labels of ours may break."""
+LAID_OUT = "\n\u200b\u2060"
+"""Where labels of ours may break, and where they may not."""
 VIEWS = ("checks", "run", "raw", "difference")
 
 
