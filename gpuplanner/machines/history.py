@@ -19,6 +19,8 @@ from gpuplanner.store.store import Store
 
 RUNS: Table = "runs"
 SESSIONS: Table = "live_sessions"
+_LONGEST_S, _MOST_GPUS = 1e9, 100_000
+"""Beyond these a row of the list was not written by us: it says 0, and hides no other row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,7 @@ def _session(item: Item) -> KeptSession:
         item.id,
         item.host,
         item.made,
-        float(seconds) if isinstance(seconds, int | float) else 0.0,
-        gpus if isinstance(gpus, int) else 0,
+        float(seconds) if isinstance(seconds, int | float) and 0 <= seconds < _LONGEST_S else 0.0,
+        gpus if isinstance(gpus, int) and 0 <= gpus < _MOST_GPUS else 0,
         item.size_bytes,
     )

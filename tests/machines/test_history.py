@@ -124,3 +124,18 @@ def test_tiers_are_known_by_what_was_asked() -> None:
     assert tiers_of(a_run(others={"nproc": ("nproc",), "measure": ("x",)})) == "ab"
     assert tiers_of(a_run(others={"installed.fio": ("fio",)})) == "c"
     assert tiers_of(a_run(others={"nproc": ("nproc",), "installed.fio": ("fio",)})) == "ac"
+
+
+@pytest.mark.parametrize("seconds", ["1" + "0" * 400, "Infinity", "NaN", "-5", '"x"', "true"])
+def test_a_row_with_numbers_that_nobody_wrote_hides_no_other(tmp_path: Path, seconds: str) -> None:
+    store = open_store(tmp_path)
+    about = f'{{"seconds": {seconds}, "gpus": 1{"0" * 30}}}'
+    store.write(
+        lambda db: db.execute(
+            "INSERT INTO live_sessions (host, made, about, content, proof) VALUES ('a', '2025', ?, x'00', 'p')",
+            (about,),
+        )
+    )
+    (kept,) = RunHistory(store).sessions()
+    assert 0 <= kept.seconds <= 1
+    assert kept.gpus == 0

@@ -29,7 +29,7 @@ def network(looking: Looking) -> Signs | None:
     """Collectives between nodes reach a share of what the adapters of a node carry together."""
     rule, evidence = looking.rule, looking.evidence
     ports = [port for port in working_ports(evidence) if port.bit_per_s]
-    bit_per_s = sum(port.bit_per_s or 0 for port in ports) or looking.promised.network_bit_per_s
+    bit_per_s = sum(port.bit_per_s or 0 for port in ports) or looking.promised.between_nodes_bit_per_s
     if not bit_per_s:
         return None
     several = any((log.nodes or 1) > 1 for log in evidence.nccl_logs)
