@@ -85,6 +85,18 @@ def one_sentence(said):
     return line.removeprefix("gpuplanner: ")
 
 
+def test_watching_logs_in_once_however_many_samples_it_shows(run, start, known, tmp_path):
+    logins, noted = tmp_path / "logins", tmp_path / "noted"
+    noted.write_text(f'#!/bin/sh\necho "$SSH_CONNECTION" >> {logins}\neval "$SSH_ORIGINAL_COMMAND"\n', encoding="utf-8")
+    noted.chmod(0o755)
+    known(start(settings={"ForceCommand": str(noted)}).client())
+    code, out, _ = run("watch", "node", "--interval", "0.1", "--seconds", "2", "--json")
+    assert code in {0, 1}
+    # Without a GPU there is a sample a second.
+    assert len({json.loads(line)["at_s"] for line in out.splitlines()}) >= 2
+    assert len(logins.read_text(encoding="utf-8").splitlines()) == 1
+
+
 def test_all_of_it_from_the_first_probe_to_the_recording(run, server, known, tmp_path):
     known(server.client())
     saved = tmp_path / "node.gpurun"

@@ -155,6 +155,48 @@ def test_over_another_host(server, start):
     assert outs(made)["echo"][0] == "ended"
 
 
+PROXY = """import socket, sys, threading
+there = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+def back():
+    while part := there.recv(65536):
+        sys.stdout.buffer.write(part)
+        sys.stdout.buffer.flush()
+threading.Thread(target=back, daemon=True).start()
+while part := sys.stdin.buffer.read1(65536):
+    there.sendall(part)
+"""
+
+
+def test_through_a_command_of_the_configuration(server, tmp_path):
+    """Such a command alone reaches the machine: nobody knows its name here."""
+    program = tmp_path / "proxy.py"
+    program.write_text(PROXY, encoding="utf-8")
+    client = server.client(
+        "behind",
+        HostName="machine.invalid",
+        HostKeyAlias=f"[127.0.0.1]:{server.port}",
+        ProxyCommand=f"{sys.executable} {program} {server.port}",
+    )
+    assert outs(run(SshTransport("behind", extra=client), ECHO))["echo"][0] == "ended"
+    without = server.client("behind", HostName="machine.invalid")
+    assert refused(SshTransport("behind", extra=without)).id == "probe.ssh.no_such_name"
+
+
+def test_what_a_configuration_includes_and_matches_holds(server, tmp_path):
+    """The port stands in a block that holds for this name alone, the rest in another file."""
+    rest = Path(server.client("matched", Port="1")[1]).read_text(encoding="utf-8")
+    included, config, matched = tmp_path / "rest.conf", tmp_path / "config", tmp_path / "matched"
+    included.write_text(rest + rest.replace("Host matched", "Host other"), encoding="utf-8")
+    config.write_text(
+        f'Match originalhost matched exec "touch {matched}"\n  Port {server.port}\nMatch all\n  Include {included}\n',
+        encoding="utf-8",
+    )
+    extra = ("-F", str(config))
+    assert outs(run(SshTransport("matched", extra=extra), ECHO))["echo"][0] == "ended"
+    assert matched.exists()
+    assert refused(SshTransport("other", extra=extra)).id == "probe.ssh.refused"
+
+
 def test_what_a_login_prints_around_it_is_not_taken_for_results(start, tmp_path):
     banner = tmp_path / "banner"
     banner.write_text("** AUTHORIZED USE ONLY **\n" * 50)
