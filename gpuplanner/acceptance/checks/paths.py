@@ -11,6 +11,7 @@ from gpuplanner.acceptance.gpu_traits import (
     gpu_pairs,
     is_data_centre,
     is_divided,
+    is_of_amd,
     matrix_lines,
     path_matrix,
 )
@@ -28,6 +29,8 @@ _REFUSED = frozenset({"CNS", "GNS", "TNS", "DR", "NS"})
 def topology(asked: Asked) -> Judgement | None:
     """Every pair of GPUs is joined as this machine should join it; that all are is said only where all are shown."""
     found, matrix = _joined(asked), path_matrix(asked.evidence)
+    if matrix is None and is_of_amd(asked.evidence):
+        return None
     pairs = gpu_pairs(matrix) if matrix else {}
     count = len(gpu_names(matrix)) if matrix else 0
     every = count * (count - 1) // 2
@@ -115,7 +118,7 @@ def peer(asked: Asked) -> Judgement | None:
     matrices = [matrix for matrix in given if matrix.kind in _JUDGED]
     by_way = [] if matrices else [matrix for matrix in given if matrix.kind in _WAYS]
     if not matrices and not by_way:
-        if not several:
+        if not several or is_of_amd(evidence):
             return None
         if any(is_divided(gpu) for gpu in evidence.gpus):
             return Judgement(Verdict.SKIPPED, msg("check.p2p.mig"))

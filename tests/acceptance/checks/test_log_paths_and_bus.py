@@ -108,6 +108,7 @@ def test_nothing_of_nvidias_driver_is_judged_of_amds_gpus(check):
     assert judge(check, pci=PciDevice(class_code="1200", device_id="0x74A11002")) is None
     beside = PciDevice(class_code="0302", device_id="0x233010DE")
     assert judge(check, gpus=own, pci=beside) is not None
+    assert all(judge(matrix, gpus=(own, own.model_copy(update={"index": 1}))) is None for matrix in ("topo", "p2p"))
     in_processor = PciDevice(class_code="0300", device_id="0x164E1002")
     assert judge(check, pci=in_processor) is not None
 
