@@ -1,9 +1,10 @@
 """The evidence that a command works on: read from a machine now, or from files that somebody saved there."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpuplanner.cli.context import Context
+from gpuplanner.cli.context import MOST_PROBLEMS, Context
 from gpuplanner.cli.machine_target import HERE, run_probe, transport_to
 from gpuplanner.machines.evidence import MachineEvidence, of_files, of_run
 from gpuplanner.messages import InputError, msg
@@ -17,7 +18,7 @@ _FILES = (
 
 
 def machine_evidence(targets: Sequence[str], context: Context) -> MachineEvidence:
-    """What a machine or files say; several files are of one machine.
+    """What a machine or files say; several files are of one machine. What cannot be read of a folder goes to stderr.
 
     Raises InputError for a file that is not there, several machines, or files of which nothing is recognised.
     """
@@ -27,7 +28,15 @@ def machine_evidence(targets: Sequence[str], context: Context) -> MachineEvidenc
     machine = next((target for target in targets if not is_file(target)), None)
     if machine is not None and len(targets) > 1 and machine in HERE:
         raise InputError(msg("cli.check.one_machine"))
-    return of_files([Path(target) for target in targets])
+    found = of_files([Path(target) for target in targets])
+    unread = [inspection.output.unread for inspection in found.inspections if inspection.output.unread is not None]
+    for why in unread[:MOST_PROBLEMS]:
+        print(f"gpuplanner: {context.text(why)}", file=sys.stderr)
+    if len(unread) > MOST_PROBLEMS:
+        print(
+            f"gpuplanner: {context.text('cli.check.more_unread', count=len(unread) - MOST_PROBLEMS)}", file=sys.stderr
+        )
+    return found
 
 
 def is_file(target: str) -> bool:

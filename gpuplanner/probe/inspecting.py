@@ -29,6 +29,8 @@ class Inspection:
 
 def inspect(output: Output) -> Inspection:
     """Recognise and read one output. Never fails: what cannot be read is a problem of the result."""
+    if output.unread is not None:
+        return Inspection(output, None, Evidence(), (Problem(1, output.unread),))
     found = next((parts for see in _ways(output) if (parts := see(output))), [])
     problems = [problem for part in found for problem in part.problems]
     evidence = merged([part.evidence for part in found]) if found else Evidence()

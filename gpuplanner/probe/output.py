@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
+from gpuplanner.messages import Message
 from gpuplanner.probe.margins import bare, blocks, dedented
 
 LARGEST_BYTES = 64_000_000
@@ -54,7 +55,7 @@ class Output:
     """What was printed. `name`: of the file or the command; `command`: the argument list where it is known.
 
     `text` has no control characters but tabs and line feeds. `cut`: that there was more than is looked at;
-    `before`: lines of the file above the text.
+    `before`: lines of the file above the text; `unread`: why nothing of a file among others could be read.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Output:
     exit_code: int | None = None
     cut: bool = field(default=False, compare=False)
     before: int = 0
+    unread: Message | None = None
 
     @classmethod
     def of(

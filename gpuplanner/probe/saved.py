@@ -10,10 +10,11 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from gpuplanner.messages import InputError, msg, on_one_line, shortened
+from gpuplanner.messages import InputError, Message, msg, on_one_line, shortened
 from gpuplanner.probe.nsight import summary
 from gpuplanner.probe.nsight.database import MAGIC
 from gpuplanner.probe.output import LARGEST_BYTES, Output
@@ -48,8 +49,7 @@ def outputs_of(path: Path) -> list[Output]:
     except (*_FAULTS, ValueError) as fault:
         if isinstance(fault, InputError):
             raise
-        reason = shortened(on_one_line(getattr(fault, "strerror", None) or str(fault) or type(fault).__name__))
-        raise InputError(msg("probe.saved.cannot_read", file=name, reason=reason)) from None
+        raise InputError(_cannot_read(name, fault)) from None
 
 
 def outputs_in(content: bytes, name: str) -> list[Output]:
@@ -67,30 +67,70 @@ def outputs_in(content: bytes, name: str) -> list[Output]:
     return [Output.of(content, name)]
 
 
-def _limited(files: Iterator[tuple[str, bytes]], name: str) -> list[Output]:
+def _cannot_read(name: str, fault: Exception) -> Message:
+    reason = shortened(on_one_line(getattr(fault, "strerror", None) or str(fault) or type(fault).__name__))
+    return msg("probe.saved.cannot_read", file=shortened(on_one_line(name), 120), reason=reason)
+
+
+def _limited(files: Iterator[tuple[str, bytes | Message]], name: str) -> list[Output]:
+    """The outputs of all files that can be read; one that cannot be says why in its place, and takes no other along.
+
+    Raises InputError where there are none, or where not one can be read.
+    """
     outputs: list[Output] = []
     total = 0
     for at, (inside, content) in enumerate(files):
-        total += len(content)
+        total += len(content) if isinstance(content, bytes) else 0
         if at >= MOST_FILES or total > MOST_BYTES:
             raise _too_much(name)
-        outputs += outputs_in(content, inside)
+        outputs += _unread(inside, content) if isinstance(content, Message) else _outputs_or_why(content, inside)
     if not outputs:
         raise InputError(msg("probe.saved.empty", file=name))
+    if all(output.unread for output in outputs) and (first := outputs[0].unread):
+        raise InputError(first)
     return outputs
 
 
-def _folder(path: Path) -> Iterator[tuple[str, bytes]]:
-    for at, inside in enumerate(sorted(path.rglob("*"))):
-        if at > 10 * MOST_FILES:
+def _outputs_or_why(content: bytes, name: str) -> list[Output]:
+    try:
+        return outputs_in(content, name)
+    except InputError as fault:
+        return _unread(name, fault.message)
+
+
+def _unread(name: str, why: Message) -> list[Output]:
+    return [Output(shortened(on_one_line(name), 120), "", unread=why)]
+
+
+def _folder(path: Path) -> Iterator[tuple[str, bytes | Message]]:
+    """The files below a folder in the order of their names; links are not followed."""
+    looked_at = 0
+    waiting = [path]
+    while waiting:
+        inside = waiting.pop()
+        looked_at += 1
+        if looked_at > 10 * MOST_FILES:
             raise _too_much(shortened(on_one_line(path.name), 80))
-        if inside.is_symlink() or not inside.is_file():
-            continue
-        with inside.open("rb") as stream:
-            content = stream.read(LARGEST_BYTES + 1)
-        if content.startswith(MAGIC):
-            content = summary.of_file(inside).encode()
-        yield inside.relative_to(path).as_posix(), content
+        name = inside.relative_to(path).as_posix()
+        try:
+            if inside != path and inside.is_symlink():
+                continue
+            if inside.is_dir():
+                # One more than may be: of a folder of millions not all names are read before it is refused.
+                entries = list(islice(inside.iterdir(), 10 * MOST_FILES + 1))
+                waiting += sorted(entries, reverse=True)
+            elif inside.is_file():
+                yield name, _content(inside)
+        except OSError as fault:
+            if inside == path:
+                raise
+            yield name, _cannot_read(name, fault)
+
+
+def _content(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        content = stream.read(LARGEST_BYTES + 1)
+    return summary.of_file(path).encode() if content.startswith(MAGIC) else content
 
 
 class _Unpacked(io.RawIOBase):
@@ -125,7 +165,7 @@ def _begins_a_tar(start: bytes) -> bool:
     return True
 
 
-def _archive(path: Path, start: bytes) -> Iterator[tuple[str, bytes]]:
+def _archive(path: Path, start: bytes) -> Iterator[tuple[str, bytes | Message]]:
     name = shortened(on_one_line(path.name), 80)
     if start.startswith(_ZIP):
         with zipfile.ZipFile(path) as archive:
@@ -135,8 +175,7 @@ def _archive(path: Path, start: bytes) -> Iterator[tuple[str, bytes]]:
                 if entry.flag_bits & 1:
                     raise InputError(msg("probe.saved.encrypted", file=name))
                 if not entry.is_dir():
-                    with archive.open(entry) as stream:
-                        yield _inside(entry.filename), stream.read(LARGEST_BYTES + 1)
+                    yield _inside(entry.filename), _packed(archive, entry)
     elif start.startswith(_GZIP):
         with gzip.open(path) as packed:
             first = packed.read(tarfile.BLOCKSIZE)
@@ -150,6 +189,14 @@ def _archive(path: Path, start: bytes) -> Iterator[tuple[str, bytes]]:
     else:
         with path.open("rb") as plain:
             yield from _members(plain)
+
+
+def _packed(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes | Message:
+    try:
+        with archive.open(entry) as stream:
+            return stream.read(LARGEST_BYTES + 1)
+    except _FAULTS as fault:
+        return _cannot_read(_inside(entry.filename), fault)
 
 
 def _members(stream: IO[bytes] | _Unpacked) -> Iterator[tuple[str, bytes]]:

@@ -153,3 +153,12 @@ def test_a_quote_typed_in_is_compared(run, saved):
     assert "192 vCPU" in told["expected"]
     code, out, _ = run("check", str(saved / "list.txt"), "--expect", "8x H100 SXM 80GB, 5 pears, 1 vCPU", "--json")
     assert (code, json.loads(out)["error"]["id"]) == (2, "machine.quote_part")
+
+
+def test_what_cannot_be_read_of_a_folder_is_said_and_the_rest_judged(run, saved):
+    (saved / "cut.gpurun").write_text('{"format":"gpurun/1"\n')
+    for command, section in (("check", "checks"), ("diagnose", "recognised")):
+        _, out, err = run(command, str(saved), "--json")
+        assert json.loads(out)[section]
+        assert err.startswith("gpuplanner: ")
+        assert "cut.gpurun" in err

@@ -2,11 +2,13 @@ import gzip
 import io
 import tarfile
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from gpuplanner.messages import InputError
 from gpuplanner.probe import saved
+from gpuplanner.probe.inspecting import inspect
 from gpuplanner.probe.recording import written
 from gpuplanner.probe.saved import outputs_in, outputs_of
 from tests.probe.test_recording import RUN
@@ -163,3 +165,78 @@ def test_an_archive_that_breaks_off_says_so(tmp_path, made):
     path = made(tmp_path)
     path.write_bytes(path.read_bytes()[:60])
     assert fault_of(path) == "probe.saved.cannot_read"
+
+
+def closed(monkeypatch, *names_):
+    """These files and folders cannot be opened, whoever runs the tests."""
+    for method in ("open", "iterdir"):
+        real = getattr(Path, method)
+
+        def refused(path, *given, _real=real, **named):
+            if path.name in names_:
+                raise PermissionError(13, "Permission denied")
+            return _real(path, *given, **named)
+
+        monkeypatch.setattr(Path, method, refused)
+
+
+def reasons(outputs):
+    return [(output.name, output.unread and output.unread.values["file"]) for output in outputs]
+
+
+def test_one_file_that_cannot_be_read_takes_no_other_along(tmp_path, monkeypatch):
+    folder = a_folder(tmp_path)
+    closed(monkeypatch, "b.log")
+    outputs = outputs_of(folder)
+    assert reasons(outputs) == [("a/nvidia-smi.txt", None), ("b.log", "b.log")]
+    inspection = inspect(outputs[1])
+    assert (inspection.tool, [each.message.id for each in inspection.problems]) == (None, ["probe.saved.cannot_read"])
+
+
+def test_a_folder_inside_that_cannot_be_read_is_named(tmp_path, monkeypatch):
+    folder = a_folder(tmp_path)
+    closed(monkeypatch, "a")
+    assert reasons(outputs_of(folder)) == [("a", "a"), ("b.log", None)]
+
+
+def test_where_nothing_can_be_read_the_reason_is_told(tmp_path, monkeypatch):
+    folder = a_folder(tmp_path)
+    closed(monkeypatch, "a", "b.log")
+    with pytest.raises(InputError) as fault:
+        outputs_of(folder)
+    assert (fault.value.message.id, fault.value.message.values["file"]) == ("probe.saved.cannot_read", "a")
+
+
+def test_a_damaged_recording_and_a_damaged_member_leave_the_others(tmp_path):
+    path = a_zip(tmp_path)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("c.gpurun", '{"format":"gpurun/1"\n')
+        archive.writestr("d.txt", b"GPU 1: Y (UUID: GPU-2)\n")
+    content = bytearray(path.read_bytes())
+    content[content.find(b"GPU 0: X")] ^= 1
+    path.write_bytes(content)
+    outputs = outputs_of(path)
+    assert [(output.name, output.unread is None) for output in outputs] == [
+        ("a/nvidia-smi.txt", False),
+        ("b.log", True),
+        ("c.gpurun", False),
+        ("d.txt", True),
+    ]
+
+
+def test_of_a_folder_of_too_many_not_all_names_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(saved, "MOST_FILES", 2)
+    monkeypatch.setattr(Path, "rglob", lambda *_: pytest.fail("the whole tree is read"))
+    asked = []
+    real = Path.iterdir
+
+    def counted(path):
+        for each in real(path):
+            asked.append(each)
+            yield each
+
+    monkeypatch.setattr(Path, "iterdir", counted)
+    for at in range(60):
+        (tmp_path / f"{at:02d}").mkdir()
+    assert fault_of(tmp_path) == "probe.saved.too_much"
+    assert len(asked) == 21
