@@ -128,6 +128,15 @@ class Reading:
     def __contains__(self, field: str) -> bool:
         return field in self._values
 
+    def get(self, field: str) -> Any:
+        """The value of a field that was read, None of any other."""
+        return self._values.get(field)
+
+    def lacks(self, field: str) -> Lacking | None:
+        """Why a field whose place was read has no value, None of one that has one or was not read."""
+        absent = self._absent.get(field)
+        return absent.reason if absent is not None else None
+
     def at(self, line: Line) -> Seen:
         """The place of a line of this output."""
         if self._last is None or self._last[0] is not line:

@@ -5,6 +5,7 @@ import re
 from gpuplanner.messages import msg
 from gpuplanner.probe.evidence import Evidence
 from gpuplanner.probe.evidence.gpu import Gpu, Process
+from gpuplanner.probe.evidence.record import Lacking
 from gpuplanner.probe.output import Output
 from gpuplanner.probe.parsers import CERTAIN, NO, Parsed, Parser, Problem
 from gpuplanner.probe.parsers.nvidia_csv import Table, asked_for, tables
@@ -14,6 +15,7 @@ from gpuplanner.probe.values import Reading
 
 _SWITCH = "--query-compute-apps"
 _OF_WINDOWS = re.compile(r"[A-Za-z]:\\")
+_UUID = re.compile(r"(?:GPU|MIG)-[\w/-]{1,80}$")
 _MOST_PROCESSES = 20_000
 _OF_GPU = ("gpu_name", "gpu_uuid", "gpu_bus_id", "gpu_serial")
 
@@ -32,11 +34,13 @@ def recognise(output: Output) -> int:
 def parse(output: Output) -> Parsed:
     """Processes with their GPU's identifiers and memory; a header without rows says that none computes.
 
-    So does silence of a query without a header; a shell's or the tool's own refusal says nothing about processes.
+    So does silence of a query without a header; a shell's or the tool's own refusal says nothing about processes, nor
+    does a row that names neither a process nor a GPU, whatever a broken program has printed there.
     """
     processes: list[Process] = []
     gpus: list[Gpu] = []
     cut: tuple[Problem, ...] = ()
+    odd = False
     found = _tables(output)
     for table in found:
         for line, cells in table.rows:
@@ -48,6 +52,9 @@ def parse(output: Output) -> Parsed:
                 if column in _OF_GPU:
                     gpu.of(GPU_NAMES, column, cell, line)
                 process.of(APP_NAMES, column, cell, line)
+            if not _names_a_process(cells[table.names.index("pid")], process, gpu):
+                odd = True
+                continue
             # On Windows the query lists what draws as well, and does not say which is which.
             name = cells[table.names.index("process_name")] if "process_name" in table.names else ""
             if (one := process.made(Process, kind=None if _OF_WINDOWS.match(name) else "C")).seen:
@@ -56,10 +63,16 @@ def parse(output: Output) -> Parsed:
                 gpus.append(gpu.made(Gpu, vendor="nvidia"))
     kept, problems = each_once(gpus)
     silent = not output.text.strip() and not output.exit_code
-    answered = silent or bool(processes) or any(table.header for table in found)
+    answered = silent or bool(processes) or (not odd and any(table.header for table in found))
     looked_for = frozenset({"processes"}) if answered else frozenset[str]()
     evidence = Evidence(gpus=kept, processes=tuple(processes), looked_for=looked_for)
     return Parsed(evidence, (*cut, *problems))
+
+
+def _names_a_process(pid: str, row: Reading, gpu: Reading) -> bool:
+    """Whether a row has a process's number, the tool's word for why there is none, or the GPU of one."""
+    no_number = row.lacks("pid") in {Lacking.NOT_SUPPORTED, Lacking.NO_PERMISSION}
+    return pid.isdecimal() or no_number or "pci_bus_id" in gpu or bool(_UUID.match(str(gpu.get("uuid"))))
 
 
 def _tables(output: Output) -> list[Table]:

@@ -36,6 +36,9 @@ _CONTAINERS = frozenset(
     }
 )
 
+_WORD = re.compile(r"[a-z][a-z0-9-]{1,30}$")
+"""As systemd-detect-virt answers; what else a program of that name prints is no answer."""
+
 
 def recognise(output: Output) -> int:
     """By paths that nothing else prints, or by the command where it is known."""
@@ -57,9 +60,9 @@ def parse(output: Output) -> Parsed:
     system, cpu = Reading(output), Reading(output)
     looked: set[str] = set()
     if asked := _asked(output):
-        looked.add("container" if asked == "-c" else "virtualization")
         word = output.lines[0].text.strip() if output.lines else ""
-        if word and " " not in word:
+        if _WORD.match(word):
+            looked.add("container" if asked == "-c" else "virtualization")
             system.put("container" if asked == "-c" or word in _CONTAINERS else "virtualization", word, output.lines[0])
     for path, lines in sections(output):
         field = _FIELDS.get(path.rsplit("/", 1)[-1])
