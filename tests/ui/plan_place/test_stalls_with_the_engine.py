@@ -61,6 +61,16 @@ def one_round(page, keys, texts, between_s=SPEEDS_S["hasty"]):
     return stalls
 
 
+def alive(rounds):
+    """No turn of the window's own work is too long, and nobody waited too long, search and explanation beside it.
+
+    Of the waiting all rounds count but one: on a busy machine the thread that has the interpreter may itself not be
+    given the processor.
+    """
+    assert max(stalls.quick_cpu_ms for stalls in rounds) < ALLOWED_MS
+    assert sorted(stalls.quick_own_ms for stalls in rounds)[-2] < ALLOWED_MS
+
+
 @pytest.mark.parametrize("preset", list(EDITED))
 def test_a_key_has_its_result_at_once(open_page, settled, real, preset):
     page = opened(open_page, settled, real, preset)
@@ -91,9 +101,7 @@ def test_typing_keeps_the_window_alive(open_page, settled, real, preset, own_mac
         page = open_page(f"preset/{preset}", store=real)
         settled(page)
     key, values = EDITED[preset]
-    for text in (*values, values[0]):
-        stalls = one_round(page, [key], [text])
-        assert stalls.quick_own_ms < ALLOWED_MS
+    alive([one_round(page, [key], [text]) for text in (*values, values[0])])
 
 
 @pytest.mark.alone
@@ -101,8 +109,8 @@ def test_typing_keeps_the_window_alive(open_page, settled, real, preset, own_mac
 def test_however_quickly_somebody_types(open_page, settled, real, speed):
     page = open_page("preset/chat-70b", store=real)
     settled(page)
-    for texts in (("3000", "48"), ("2000", "64")):
-        assert one_round(page, TWO_FIELDS, texts, SPEEDS_S[speed]).quick_own_ms < ALLOWED_MS
+    texts = (("3000", "48"), ("2000", "64"), ("2500", "32"))
+    alive([one_round(page, TWO_FIELDS, each, SPEEDS_S[speed]) for each in texts])
 
 
 @pytest.mark.alone
@@ -112,10 +120,5 @@ def test_even_if_search_and_explanation_did_not_wait_for_a_pause(open_page, sett
     monkeypatch.setattr(outcome, "EXPLAIN_AFTER_MS", 0)
     page = open_page("preset/chat-70b", store=real)
     settled(page)
-    rounds = [
-        one_round(page, TWO_FIELDS, texts)
-        for texts in (("3000", "48"), ("2000", "64"), ("2500", "32"), ("1500", "24"), ("3500", "40"), ("1000", "56"))
-    ]
-    assert max(stalls.quick_cpu_ms for stalls in rounds) < ALLOWED_MS
-    # All rounds but one: on a busy machine the thread that has the interpreter may itself not be given the processor.
-    assert sorted(stalls.quick_own_ms for stalls in rounds)[-2] < ALLOWED_MS
+    texts = (("3000", "48"), ("2000", "64"), ("2500", "32"), ("1500", "24"), ("3500", "40"), ("1000", "56"))
+    alive([one_round(page, TWO_FIELDS, each) for each in texts])
