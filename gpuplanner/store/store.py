@@ -20,6 +20,7 @@ from gpuplanner.store.database_file import begun_anew, identity, in_memory, is_d
 from gpuplanner.store.salvage import FAULTS, Rows, Salvaged, add_rows
 
 T = TypeVar("T")
+_CLOSING_S = 5.0
 FILE_NAME = "gpuplanner.sqlite"
 _BUSY_MS = 5000
 """How long a call waits for another program that has the file locked, where nobody waits for the call."""
@@ -55,6 +56,7 @@ class Store:
         self._path = path
         self._file = identity(path) if path is not None else (0, 0)
         self._lock = threading.RLock()
+        self._closed = False
         self._hurried: int | None = None
         self._busy_since = -_KNOWN_BUSY_S
         self._tell: Callable[[Message], object] = lambda _note: None
@@ -86,10 +88,20 @@ class Store:
             return self._tried(lambda: self._connection.execute(sql, values).fetchall())
 
     def close(self) -> None:
-        """Close the file; one that was removed meanwhile is written again first."""
-        with contextlib.suppress(StoreError):
-            self._follow()
-        self.db.close()
+        """Close the file; one that was removed meanwhile is written again first. Who comes later gets a StoreError.
+
+        A thread that still reads is waited for: SQLite crashes when its connection goes. Who takes longer keeps it.
+        """
+        if not self._lock.acquire(timeout=_CLOSING_S):
+            return
+        try:
+            if not self._closed:
+                with contextlib.suppress(StoreError):
+                    self._follow()
+                self._closed = True
+                self.db.close()
+        finally:
+            self._lock.release()
 
     @property
     def _connection(self) -> sqlite3.Connection:
@@ -116,6 +128,8 @@ class Store:
             self._busy_since = time.monotonic()
             raise StoreError(msg("store.busy"))
         try:
+            if self._closed:
+                raise StoreError(msg("store.closed"))
             self._connection.execute(f"PRAGMA busy_timeout = {wait_ms}")
             yield
         finally:
