@@ -7,11 +7,10 @@ tied or separate embeddings it has is chosen so that the parameter count comes n
 from collections.abc import Iterator
 from itertools import product
 
-from gpuplanner.catalog.architecture import Attention, AttentionKind, LayerGroup, Mlp, ModelArchitecture
+from gpuplanner.catalog.architecture import Attention, AttentionKind, Mlp, ModelArchitecture
 from gpuplanner.catalog.parameters import (
     attention_parameters,
     cache_elements,
-    embedding_parameters,
     gated_mlp_parameters,
     latent_attention_parameters,
     low_rank_query_parameters,
@@ -20,6 +19,7 @@ from gpuplanner.catalog.parameters import (
     total_parameters,
 )
 from gpuplanner.engine.validation.cells import count, needed, positive
+from gpuplanner.engine.validation.plain_models import plain_model
 from gpuplanner.engine.validation.rows import Row
 from gpuplanner.messages import InputError, msg
 
@@ -44,7 +44,6 @@ def _candidates(row: Row) -> Iterator[ModelArchitecture]:
     vocabulary, width = needed(row, "vocab", count), needed(row, "ffn", count)
     attention = _attention(row, hidden)
     experts, chosen = int(row.number("n_experts") or 0), int(row.number("top_k") or 0)
-    table = embedding_parameters(vocabulary, hidden)
     for gated, tied, shared in product((True, False), (True, False), (0, 1) if experts else (0,)):
         one = gated_mlp_parameters(hidden, width) if gated else plain_mlp_parameters(hidden, width)
         if experts:
@@ -58,17 +57,7 @@ def _candidates(row: Row) -> Iterator[ModelArchitecture]:
             )  # fmt: skip
         else:
             mlp = Mlp(intermediate=width, gated=gated, parameters=one, active_parameters=one)
-        yield ModelArchitecture(
-            name=row.text("model"),
-            family="",
-            hidden=hidden,
-            vocabulary=vocabulary,
-            groups=(LayerGroup(count=layers, attention=attention, mlp=mlp, norm_parameters=2 * hidden),),
-            tied_embeddings=tied,
-            embedding_parameters=table,
-            head_parameters=0 if tied else table,
-            final_norm_parameters=hidden,
-        )
+        yield plain_model(row.text("model"), layers, hidden, vocabulary, attention, mlp, tied=tied)
 
 
 def _attention(row: Row, hidden: int) -> Attention:

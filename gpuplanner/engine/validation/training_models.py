@@ -1,15 +1,15 @@
 """The model that a row of training measurements is of: from the sizes it gives, by its name, else a usual one. Pure."""
 
-from gpuplanner.catalog.architecture import Attention, AttentionKind, LayerGroup, Mlp, ModelArchitecture
+from gpuplanner.catalog.architecture import Attention, AttentionKind, Mlp, ModelArchitecture
 from gpuplanner.catalog.parameters import (
     attention_parameters,
     cache_elements,
-    embedding_parameters,
     gated_mlp_parameters,
     mixture_parameters,
     plain_mlp_parameters,
 )
 from gpuplanner.engine.validation.cells import count, positive
+from gpuplanner.engine.validation.plain_models import plain_model
 from gpuplanner.engine.validation.rows import Row, ValidationContext
 from gpuplanner.messages import InputError, msg
 
@@ -72,19 +72,8 @@ def _from_sizes(row: Row, layers: int, hidden: int) -> ModelArchitecture:
         cache_shards=kv_heads,
         parameters=attention_parameters(hidden, heads, kv_heads, size, size),
     )
-    table = embedding_parameters(vocabulary, hidden)
     tied = row.text("tied_embeddings") == "1"
-    return ModelArchitecture(
-        name=row.text("model"),
-        family="",
-        hidden=hidden,
-        vocabulary=vocabulary,
-        groups=(LayerGroup(count=layers, attention=attention, mlp=mlp, norm_parameters=2 * hidden),),
-        tied_embeddings=tied,
-        embedding_parameters=table,
-        head_parameters=0 if tied else table,
-        final_norm_parameters=hidden,
-    )
+    return plain_model(row.text("model"), layers, hidden, vocabulary, attention, mlp, tied=tied)
 
 
 def _mlp(row: Row, hidden: int, width: int, gated: bool) -> Mlp:
