@@ -2,24 +2,21 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gpuplanner.acceptance.verdicts import Verdict as Judged
 from gpuplanner.messages import Message, msg
 from gpuplanner.ui.appearance import Appearance
-from gpuplanner.ui.fonts import TextRole, font
 from gpuplanner.ui.machines_place.headline import speaks_of_gpus
+from gpuplanner.ui.machines_place.list_row import ListRow
 from gpuplanner.ui.machines_place.session import MachineSession
-from gpuplanner.ui.painting import draw_text, painter_for, rounded_box
 from gpuplanner.ui.tab_order import follow
 from gpuplanner.ui.tips import plain_tip
-from gpuplanner.ui.tokens import MARKS, RADIUS_FIELD, Verdict
-from gpuplanner.ui.widgets.clickable import Clickable
+from gpuplanner.ui.tokens import Verdict
 
 _HEIGHT = 30
-_MARK = 16.0
 _BY_VERDICT = {
     "pass": (Verdict.PASS, "pass"),
     "warn": (Verdict.WARN, "warn"),
@@ -48,15 +45,13 @@ def state_of(session: MachineSession) -> tuple[Verdict, Message]:
     return Verdict.UNKNOWN, msg("machinesui.state.new")
 
 
-class MachineRow(Clickable):
-    """One machine. Up and Down go to its neighbours."""
+class MachineRow(ListRow):
+    """One machine."""
 
     def __init__(self, appearance: Appearance, parent: QWidget) -> None:
-        super().__init__(appearance, parent)
+        super().__init__(appearance, _HEIGHT, parent)
         self._name = ""
         self._state: tuple[Verdict, Message] = (Verdict.UNKNOWN, msg("machinesui.state.new"))
-        self.setCheckable(True)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         appearance.languageChanged.connect(self._render)
 
     def show_machine(self, name: str, state: tuple[Verdict, Message], *, current: bool) -> None:
@@ -65,48 +60,9 @@ class MachineRow(Clickable):
         self.setChecked(current)
         self._render()
 
-    def sizeHint(self) -> QSize:
-        return QSize(120, _HEIGHT)
-
-    def nextCheckState(self) -> None:
-        """Whoever shows the machine says which one is current."""
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in {Qt.Key.Key_Up, Qt.Key.Key_Down}:
-            self.focusNextPrevChild(event.key() == Qt.Key.Key_Down)
-        else:
-            super().keyPressEvent(event)
-
     def paintEvent(self, event: QPaintEvent) -> None:
-        tokens = self._appearance.tokens
-        painter = painter_for(self)
-        area = QRectF(self.rect())
-        if self.isChecked() or self.underMouse():
-            rounded_box(painter, area, RADIUS_FIELD, tokens.primary_wash if self.isChecked() else tokens.hover)
         verdict, word = self._state
-        tone = tokens.tone(verdict)
-        mark = QRectF(8, (area.height() - _MARK) / 2, _MARK, _MARK)
-        rounded_box(painter, mark, 4, tone.wash)
-        painter.setFont(font(TextRole.TAG))
-        draw_text(painter, mark, MARKS[verdict], tone.ink, Qt.AlignmentFlag.AlignCenter)
-        said = self._appearance.text(word)
-        metrics = QFontMetricsF(font(TextRole.LABEL))
-        right = min(metrics.horizontalAdvance(said) + 2, area.width() * 0.5)
-        if QFontMetricsF(font(TextRole.BODY)).horizontalAdvance(self._name) > area.width() - right - 48:
-            right = 0.0  # The mark says it too, and the tooltip has the word.
-        painter.setFont(font(TextRole.LABEL))
-        beside = QRectF(area.right() - right - 8, 0, right, area.height())
-        draw_text(
-            painter,
-            beside,
-            said if right else "",
-            tone.ink,
-            Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter,
-        )
-        painter.setFont(font(TextRole.BODY))
-        name = QRectF(32, 0, beside.left() - 38, area.height())
-        draw_text(painter, name, self._name, tokens.primary_ink if self.isChecked() else tokens.text)
-        self.paint_focus(painter)
+        self.paint(self._name, self._appearance.text(word), self._appearance.tokens.tone(verdict).ink, verdict)
 
     def _render(self) -> None:
         said = f"{self._name}, {self._appearance.text(self._state[1])}"

@@ -1,26 +1,5 @@
 """What runs on a machine, in the page: states of commands, and what they printed."""
 
-import pytest
-
-from gpuplanner.ui.machines_place.page import MachinesPage
-from gpuplanner.ui.machines_place.place import machines_place
-from gpuplanner.ui.places import Place
-from gpuplanner.workspace import Workspace
-from tests.ui.machines_place.recorded_machine import RecordedWays
-from tests.ui.resting import rest
-
-
-@pytest.fixture
-def session(open_session, tmp_path, qtbot):
-    workspace = Workspace(tmp_path / "home")
-    place = machines_place()
-    shown = Place(place.id, place.icon, place.title, lambda context: MachinesPage(context, RecordedWays()))
-    session = open_session((shown,), workspace)
-    rest(session, qtbot)
-    yield session
-    session.window.close()
-    workspace.store.close()
-
 
 def test_a_command_of_the_run_opens_what_it_printed_and_without_a_run_nothing_is_queued(session, qtbot):
     page = session.window.current_page()
