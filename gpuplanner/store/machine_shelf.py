@@ -85,7 +85,7 @@ class MachineShelf:
 
         def work(db: sqlite3.Connection) -> Kept:
             self._forget_removed(db)
-            statement = f"INSERT INTO {table} (host, made, about, content, proof) VALUES (?, ?, ?, ?, ?)"  # noqa: S608 -- one of two names
+            statement = f"INSERT INTO {table} (host, made, about, content, proof) VALUES (?, ?, ?, ?, ?)"  # noqa: S608 - a Table is one of two names
             kept = int(db.execute(statement, row).lastrowid or 0)
             return Kept(kept, self._make_room(db, (table, kept)))
 
@@ -96,18 +96,18 @@ class MachineShelf:
         said = json.dumps(dict(about), ensure_ascii=False)
 
         def work(db: sqlite3.Connection) -> None:
-            found = db.execute(f"SELECT host, made, content FROM {table} WHERE id = ?", (item_id,)).fetchone()  # noqa: S608 -- one of two names
+            found = db.execute(f"SELECT host, made, content FROM {table} WHERE id = ?", (item_id,)).fetchone()  # noqa: S608 - a Table is one of two names
             if found is not None:
                 host, made, content = found
                 values = (said, proof_of(host, made, said, content), item_id)
-                db.execute(f"UPDATE {table} SET about = ?, proof = ? WHERE id = ?", values)  # noqa: S608 -- as above
+                db.execute(f"UPDATE {table} SET about = ?, proof = ? WHERE id = ?", values)  # noqa: S608 - a Table is one of two names
 
         self._store.write(work)
 
     def items(self, table: Table, host: str | None = None) -> tuple[Item, ...]:
         """What is kept, of one host or of all, the latest first."""
         rows = self._store.read(
-            f"SELECT id, host, made, about, length(content) FROM {table} WHERE removed IS NULL "  # noqa: S608 -- one of two names
+            f"SELECT id, host, made, about, length(content) FROM {table} WHERE removed IS NULL "  # noqa: S608 - a Table is one of two names
             "AND (? IS NULL OR host = ?) ORDER BY made DESC, id DESC",
             host,
             host,
@@ -116,7 +116,7 @@ class MachineShelf:
 
     def content(self, table: Table, item_id: int) -> bytes:
         """The bytes that were kept. Raises InputError where there are none, or they are not what was kept."""
-        rows = self._store.read(f"SELECT host, made, about, content, proof FROM {table} WHERE id = ?", item_id)  # noqa: S608 -- one of two names
+        rows = self._store.read(f"SELECT host, made, about, content, proof FROM {table} WHERE id = ?", item_id)  # noqa: S608 - a Table is one of two names
         if not rows:
             raise InputError(msg("store.nothing_kept", id=item_id))
         *said, proof = rows[0]
@@ -133,7 +133,7 @@ class MachineShelf:
         return self._mark(table, item_id, None)
 
     def _mark(self, table: Table, item_id: int, removed: str | None) -> bool:
-        statement = f"UPDATE {table} SET removed = ? WHERE id = ?"  # noqa: S608 -- one of two names
+        statement = f"UPDATE {table} SET removed = ? WHERE id = ?"  # noqa: S608 - a Table is one of two names
         return self._store.write(lambda db: db.execute(statement, (removed, item_id)).rowcount) > 0
 
     def _make_room(self, db: sqlite3.Connection, new: tuple[Table, int]) -> tuple[tuple[Table, int], ...]:
@@ -147,7 +147,7 @@ class MachineShelf:
                 break
             if (table, item_id) == new or newest[table, host] == item_id:
                 continue
-            db.execute(f"UPDATE {table} SET removed = ? WHERE id = ?", (self._store.now(), item_id))  # noqa: S608 -- one of two names
+            db.execute(f"UPDATE {table} SET removed = ? WHERE id = ?", (self._store.now(), item_id))  # noqa: S608 - a Table is one of two names
             left.append((table, item_id))
             held -= size
         return tuple(left)
@@ -160,9 +160,9 @@ class MachineShelf:
         )
         for table in ("runs", "live_sessions"):
             if total > 2 * self._most_bytes:
-                db.execute(f"DELETE FROM {table} WHERE removed IS NOT NULL")  # noqa: S608 -- named above
+                db.execute(f"DELETE FROM {table} WHERE removed IS NOT NULL")  # noqa: S608 - named in the loop
             else:
-                db.execute(f"DELETE FROM {table} WHERE removed < ?", (late,))  # noqa: S608 -- named above
+                db.execute(f"DELETE FROM {table} WHERE removed < ?", (late,))  # noqa: S608 - named in the loop
 
 
 _NOT_REMOVED = """

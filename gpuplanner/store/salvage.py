@@ -104,11 +104,11 @@ def add_rows(rows: Rows, into: sqlite3.Connection) -> None:
 
 def _add_machine_rows(table: str, rows: dict[Any, Row], into: sqlite3.Connection) -> None:
     columns = _MACHINES[table]
-    taken = dict(into.execute(f"SELECT id, proof FROM {table}").fetchall())  # noqa: S608 -- tables named above
+    taken = dict(into.execute(f"SELECT id, proof FROM {table}").fetchall())  # noqa: S608 - a name of `_MACHINES`
     missing = [row for row in sorted(rows.values(), key=lambda row: row[0]) if row[-1] not in taken.values()]
     if any(row[0] in taken for row in missing):
         missing = [(None, *row[1:]) for row in missing]
-    _insert(into, f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", missing)  # noqa: S608 -- as above
+    _insert(into, f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", missing)  # noqa: S608 - a name of `_MACHINES`
 
 
 def _proved(row: Row) -> bool:

@@ -50,7 +50,7 @@ def machines(db: Database) -> None:
         db.table(table).create(kept, pk="id", not_null={"host", "made", "about", "content", "proof"})
     places = dict(
         db.execute(
-            f"SELECT name, rootpage FROM sqlite_master WHERE name IN ({', '.join('?' * len(MACHINE_TABLES))})",  # noqa: S608 -- question marks
+            "SELECT name, rootpage FROM sqlite_master WHERE name IN (?, ?, ?)",
             MACHINE_TABLES,
         ).fetchall()
     )

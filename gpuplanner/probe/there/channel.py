@@ -55,7 +55,7 @@ def _asked(report: Report, listening: Listening, size: int) -> Optional[float]:
         report.leave()
         if time.perf_counter() - began > NO_ANSWER_S:
             return None
-        time.sleep(0.0002)
+        time.sleep(0.0002)  # Another thread counts what comes; shorter would take the interpreter from it.
     return time.perf_counter() - began
 
 

@@ -282,7 +282,7 @@ class Device:
             if code != NOT_READY:
                 raise self._driver.fault(code, "cuEventQuery")
             self._ended()
-            time.sleep(0.0002)
+            time.sleep(0.0002)  # The driver has no wait that a cancel could end; a busy one would heat a core.
 
     def reaches(self, other: "Device") -> bool:
         """Whether copies to the other GPU go directly; that is enabled here where it can be."""

@@ -295,8 +295,8 @@ class _Blocks:
     def next(self) -> Optional[Tuple[int, int]]:
         """The number of a file and a position in it; None at the end."""
         if not self._in_a_row:
-            file = random.choices(range(len(self._files)), cum_weights=self._sums)[0]  # noqa: S311 (where to read next)
-            return file, random.randrange(self._counts[file]) * self._block  # noqa: S311 (as above)
+            file = random.choices(range(len(self._files)), cum_weights=self._sums)[0]  # noqa: S311 (where to read next is no secret)
+            return file, random.randrange(self._counts[file]) * self._block  # noqa: S311 (no secret either)
         with self._lock:
             while self._file < len(self._files) and self._at >= self._counts[self._file]:
                 self._file, self._at = self._file + 1, 0

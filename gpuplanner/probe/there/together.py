@@ -106,14 +106,15 @@ class Together:
         right = struct.pack("<f", float(len(devices))) * (SAMPLE_BYTES // 4)
         wrong = 0
         try:
-            for device, (address, _) in zip(devices, buffers):  # noqa: B905 (strict= is not known to Python 3.6)
-                device.fill(address, ONE, count)
+            for number, device in enumerate(devices):
+                device.fill(buffers[number][0], ONE, count)
         except CudaFault as fault:
             if fault.reason != "missing_symbol":
                 raise
             return None
         library.all_reduce(buffers, count)
-        for device, (address, _) in zip(devices, buffers):  # noqa: B905 (as above)
+        for number, device in enumerate(devices):
+            address = buffers[number][0]
             for at in range(SAMPLES):
                 came = device.read(address + at * (REDUCE_SIZES[-1] // SAMPLES), SAMPLE_BYTES)
                 if came != right:
