@@ -33,7 +33,7 @@ def products(evidence: Evidence, known: Known) -> RateChart | None:
         if rates
     ]
     if own and not libraries:
-        absent.append(msg("rates.absent.library"))
+        absent.append(msg("rates.absent.no_fast_products"))
     return RateChart(
         "products",
         msg("rates.chart.products"),
